@@ -1,0 +1,88 @@
+"""The command line: one file per command, listed here.
+
+A command module has ``add_arguments(parser)`` and ``run(args) -> int``; it is imported only when
+it is called, so that ``tickless --help`` is instant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+
+from tickless.errors import TicklessError
+
+COMMANDS = {
+    "validate": "check the installed package against a directory of golden data",
+}
+"""Name and one-line summary of every command; the module has the same name."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program name; ``sys.argv[1:]`` if None.
+
+    Returns
+    -------
+    int
+        0 fine, 1 a check failed, 2 bad input, 130 interrupted.
+    """
+    warnings.showwarning = _show_warning
+    try:
+        args = _parse(sys.argv[1:] if argv is None else list(argv))
+        code = int(args.run(args))
+        sys.stdout.flush()
+        return code
+    except TicklessError as e:
+        print(f"tickless: {e}", file=sys.stderr)
+        return 2
+    except FileNotFoundError as e:
+        print(f"tickless: {e.filename}: no such file or directory", file=sys.stderr)
+        return 2
+    except OSError as e:
+        if isinstance(e, BrokenPipeError):
+            # The reader of our output left (``| head``): say nothing, and keep the interpreter
+            # from complaining when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        print(f"tickless: {e.filename or ''}: {e.strerror or e}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parse(argv: list[str]) -> argparse.Namespace:
+    import tickless
+
+    parser = argparse.ArgumentParser(
+        prog="tickless",
+        description="Replay, simulate and compare CPU-idle governors and schedulers of Linux.",
+    )
+    parser.add_argument("--version", action="version", version=f"tickless {tickless.__version__}")
+    sub = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    wanted = next((a for a in argv if not a.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        command = sub.add_parser(name, help=summary, description=summary)
+        if name == wanted:
+            module = import_module(f"tickless.cli.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser.parse_args(argv)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: object = None,
+    line: str | None = None,
+) -> None:
+    print(f"tickless: warning: {message}", file=sys.stderr)

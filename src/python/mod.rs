@@ -1,0 +1,25 @@
+//! The only border: the compiled module `tickless._core`.
+//!
+//! One file per room; each wrapper borrows arrays, releases the interpreter lock, calls one function
+//! of the core, and hands arrays back without copying.
+
+mod errors;
+mod run;
+mod table;
+
+use pyo3::prelude::*;
+
+/// Compiled core of tickless. Use the names in `tickless`; these are its internals.
+#[pymodule]
+pub mod _core {
+    #[pymodule_export]
+    use super::table::IdleTable;
+
+    /// Version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// True when the core was compiled without optimisation.
+    #[pymodule_export]
+    const DEBUG_BUILD: bool = cfg!(debug_assertions);
+}

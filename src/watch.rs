@@ -1,0 +1,38 @@
+//! A long call and the one who waits for it: how far it got, and the wish to stop.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+
+/// Shared by the worker threads of one call and whoever waits for them.
+///
+/// Workers call [`Watch::advance`] every few thousand items: often enough for a stop within 0.2 s,
+/// rarely enough to cost nothing.
+#[derive(Debug, Default)]
+pub struct Watch {
+    stop: AtomicBool,
+    done: AtomicU64,
+}
+
+impl Watch {
+    /// A watch that nobody has asked to stop.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts `items` as done and fails with [`Error::Interrupted`] when a stop was asked for.
+    pub fn advance(&self, items: u64) -> Result<()> {
+        self.done.fetch_add(items, Ordering::Relaxed);
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Asks the workers to stop at their next [`Watch::advance`].
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Items done so far.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+}
