@@ -241,9 +241,7 @@ class Replay:
 
         The table's exit latency; for a model machine its actual wake time, which a note says.
         """
-        return freeze(
-            self._lookup(lambda t: t.exit_latency_ns if t.wake_ns is None else t.wake_ns)
-        )
+        return freeze(self._lookup(lambda t: t.exit_latency_ns if t.wake_ns is None else t.wake_ns))
 
     @cached_property
     def energy_uj(self) -> NDArray[np.float64]:
@@ -414,10 +412,14 @@ def _machine_plan(
         model = machine if isinstance(machine, Machine) else Machine(str(machine))
         plan, default_hz = _class_plan(periods, model), model.hz
         if plan[0][0].wake_ns is not None:
-            notes.append(f"wake latency: the modelled wake times of {model.name}, not the table's exit latency")
+            notes.append(
+                f"wake latency: the modelled wake times of {model.name}, not the table's exit latency"
+            )
     hz = default_hz if hz is None else hz
     if hz not in TICK_RATES:
-        raise InvalidParameterError(f"hz: expected one of {', '.join(map(str, TICK_RATES))}, found {hz}")
+        raise InvalidParameterError(
+            f"hz: expected one of {', '.join(map(str, TICK_RATES))}, found {hz}"
+        )
     return plan, notes, int(hz)
 
 
@@ -430,8 +432,10 @@ def _class_plan(periods: IdlePeriods, machine: Machine) -> _Plan:
         )
     if len(machine.tables) == 1:
         return [(machine.tables[0], None)]
-    kind = machine.table_of[periods.column("cpu")] if periods.cpu is not None else np.zeros(
-        len(periods), np.intp
+    kind = (
+        machine.table_of[periods.column("cpu")]
+        if periods.cpu is not None
+        else np.zeros(len(periods), np.intp)
     )
     return [(machine.tables[k], np.flatnonzero(kind == k)) for k in np.unique(kind)]
 
