@@ -148,6 +148,8 @@ class IdlePeriods:
                     f"{name}: expected length {n} (that of {first}), found {found}; "
                     "scalars broadcast, arrays must have one length"
                 )
+        if not lengths:  # one period, all scalars: the length lives in a column
+            columns["wake_ns"] = freeze(np.full(1, columns["wake_ns"], np.int64))
         object.__setattr__(self, "_columns", columns)
         object.__setattr__(self, "_n", n)
         object.__setattr__(self, "notes", tuple(notes))
