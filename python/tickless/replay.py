@@ -308,14 +308,14 @@ class Replay:
             "period": np.tile(np.arange(n), len(self.governors)),
             "state": self.state.ravel(),
             "stop_tick": self.stop_tick.ravel(),
-            "verdict": pd.Categorical.from_codes(self.verdict.ravel(), list(VERDICTS)),
+            "verdict": _labels(self.verdict, VERDICTS),
             "residency_ns": self.residency_ns.ravel(),
             "wake_latency_ns": self.wake_latency_ns.ravel(),
             "energy_uj": self.energy_uj.ravel(),
         }
         if self.predicted_ns is not None and self.rule is not None:
             columns["predicted_ns"] = self.predicted_ns.ravel()
-            columns["rule"] = pd.Categorical.from_codes(self.rule.ravel(), list(self.rules))
+            columns["rule"] = _labels(self.rule, self.rules)
         return pd.DataFrame(columns)
 
     def table(self) -> str:
@@ -331,6 +331,12 @@ class Replay:
         from tickless.replay_compare import overview_html
 
         return overview_html(self)
+
+
+def _labels(codes: NDArray[np.uint8], names: Sequence[str]) -> pd.Categorical[str]:
+    import pandas as pd
+
+    return pd.Categorical.from_codes(codes.ravel().astype(np.int8), pd.Index(names))
 
 
 def _as_list(governors: Any) -> list[Any]:
@@ -359,12 +365,16 @@ def _unique(names: list[str]) -> list[str]:
     return unique
 
 
+_C_FUNCTION: type = ctypes.CFUNCTYPE(None).__mro__[1]
+"""What every ctypes function pointer derives from; ctypes does not name it publicly."""
+
+
 def _as_core(governor: Any) -> Any:
     """Return what the border takes: a name, ("cfunc", address), or the object itself."""
     if isinstance(governor, str):
         return governor
     address = getattr(governor, "address", None)  # numba cfunc
-    if isinstance(governor, ctypes._CFuncPtr):
+    if isinstance(governor, _C_FUNCTION):
         address = ctypes.cast(governor, ctypes.c_void_p).value
     if isinstance(address, int):
         return ("cfunc", address)
