@@ -365,7 +365,7 @@ def _unique(names: list[str]) -> list[str]:
     return unique
 
 
-_C_FUNCTION: type = ctypes.CFUNCTYPE(None).__mro__[1]
+_C_FUNCTION: Any = ctypes.CFUNCTYPE(None).__mro__[1]
 """What every ctypes function pointer derives from; ctypes does not name it publicly."""
 
 
