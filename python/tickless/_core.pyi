@@ -12,6 +12,7 @@ DEBUG_BUILD: bool
 
 def machine_names() -> list[str]: ...
 def machine(name: str) -> dict[str, Any]: ...
+
 @final
 class IdleTable:
     def __new__(

@@ -129,6 +129,23 @@ def governors() -> Catalogue:
     return Catalogue("governors", [_entry(d) for d in _core.governors()], ("text", "confidence"))
 
 
+def governors_of_kernel(version: str) -> list[tuple[str, str]]:
+    """Return the governors whose text is nearest to a kernel version.
+
+    Parameters
+    ----------
+    version : str
+        For example ``"6.8"``.
+
+    Returns
+    -------
+    list of (name, claim)
+        The claim is ``"identical"``, ``"assumed"`` or ``"unknown"``: whether that kernel's text is
+        known to decide alike.
+    """
+    return [(d["name"], d["claim"]) for d in _core.nearest_governors(version)]
+
+
 def machines() -> Catalogue:
     """List the machines that ship.
 
