@@ -1,9 +1,7 @@
 """Compiled core; use the names in `tickless`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, final
-
-from numpy.typing import NDArray
 
 VERSION: str
 DEBUG_BUILD: bool
