@@ -456,6 +456,6 @@ def ratios(s: Summary, era: str, cases: NDArray[np.int64]) -> Ratios:
     gmean = product ** (1.0 / n) if n else np.full(len(value), np.nan)
     if not n or np.isnan(sdiff).any():
         return Ratios(r, pct, sdiff, None, None, None, gmean)
-    dmean = _sum(sdiff) / n
-    dmean = dmean if era == "head" else digits(dmean, 15)
+    # Summed from the last parameter back: the order that gives the tool's last bits.
+    dmean = _sum(sdiff[:, ::-1]) / n
     return Ratios(r, pct, sdiff, dmean, sdiff.min(axis=1), sdiff.max(axis=1), gmean)
