@@ -1,0 +1,1 @@
+"""The pytest plugin: fixtures and stored baselines for tests that watch performance."""
