@@ -21,14 +21,14 @@ from tickless.readers.units import unit
 
 # Progress characters (^) may be glued to the front of any line, so none is anchored there.
 SECOND = re.compile(
-    r"(\d+)\s+(\d+)\s+(\S+)\s+(\S+/\S+)\s+(warmup|execute|cleanup)\s+(\d+) sec"
+    r"(\d{1,9})\s{1,20}(\d{1,15})\s{1,20}(\S{1,30})\s(\S{1,30})\s{1,20}(warmup|execute)\s{1,20}(\d+) sec"
     r"(?:\s+latency\s+(\S+)\s+(\S+))?"
 )
 THROUGHPUT = re.compile(r"Throughput\s+(\S+)\s+(\S+)(?:\s+\((NB=.*?)\))?(?:\s+(\d+) clients)?")
 PROCS = re.compile(r"\s(\d+) procs")
 MAX_LATENCY = re.compile(r"max_latency=(\S+)\s+(\S+)")
-LOADFILE = re.compile(r"(\d+) completed in (\S+) ms at time (\d+) ms")
-OPERATION = re.compile(r"^\s*([A-Z][A-Za-z_]{2,15})\s+(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)\s*$")
+LOADFILE = re.compile(r"(\d{1,9}) completed in (\S+) ms at time (\d+) ms")
+OPERATION = re.compile(r"^[ \t]*([A-Z][A-Za-z_]{2,15})\s+(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)\s*$")
 METRICS = {
     "throughput": ("MB/s", "higher"),
     "latency": ("ms", "lower"),

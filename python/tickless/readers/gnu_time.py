@@ -8,7 +8,7 @@ from tickless.readers.log import Log
 from tickless.readers.reader import Reader
 from tickless.readers.reading import Gather, Reading
 
-LINE = re.compile(r"^(\S+?)user (\S+?)system (?:(\d+):)?(\d+):(\S+?)elapsed (\d+)%CPU")
+LINE = re.compile(r"^(\S+?)user (\S+?)system (?:(\d{1,6}):)?(\d{1,6}):(\S+?)elapsed (\d+)%CPU")
 
 
 def read(log: Log) -> Reading:
@@ -24,7 +24,9 @@ def read(log: Log) -> Reading:
             into.add("system", found[2])
             if seconds is not None:
                 whole = int(found[3] or 0) * 3600 + int(found[4]) * 60
-                into.append("elapsed", whole + seconds)
+                # Rounded as printed, so that 2:56.67 is the same number as 176.67.
+                decimals = len(found[5].partition(".")[2])
+                into.append("elapsed", round(whole + seconds, decimals))
             into.add("cpu", found[6])
     return into.reading("time", "elapsed")
 

@@ -19,7 +19,7 @@ BANNER = re.compile(
     r" each \(== (\d+) tasks\)"
 )
 MESSAGES = re.compile(r"Each sender will pass (\d+) messages of (\d+) bytes")
-TIME = re.compile(r"^\s*(?:Total time|Time):\s*(\S+)(?:\s*\[(.+?)\])?\s*$")
+TIME = re.compile(r"^[ \t]*(?:Total time|Time):\s*(\S+)(?:\s*\[(.+?)\])?\s*$")
 
 
 def read(log: Log) -> Reading:
@@ -52,6 +52,6 @@ def read(log: Log) -> Reading:
 READER = Reader(
     "hackbench",
     "time of each run, with groups, tasks and mode",
-    re.compile(BANNER.pattern + r"|^\s*(?:Total time|Time):\s*\S", re.M),
+    re.compile(BANNER.pattern + r"|^[ \t]*(?:Total time|Time):\s*\S", re.M),
     read,
 )

@@ -22,7 +22,7 @@ LATENCY = re.compile(
 BANDWIDTH = re.compile(r"^((?:AF_UNIX|Pipe|Socket)[^:]*bandwidth[^:]*):\s+(\S+)\s+(MB/sec)\s*$")
 CONTEXT = re.compile(r'^"size=(\d+)k ovr=(\S+)')
 TITLE = re.compile(r'^"(.+?)"?\s*$')
-PAIR = re.compile(r"^\s*([0-9.]+)\s+([-+\w.]+)\s*$")
+PAIR = re.compile(r"^[ \t]*([0-9.]+)\s+([-+\w.]+)\s*$")
 
 
 def read(log: Log) -> Reading:

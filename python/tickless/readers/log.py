@@ -21,7 +21,7 @@ from tickless.errors import InputError, InvalidParameterError
 BLOCK = 1 << 20
 """Bytes read at a time."""
 
-LONGEST_LINE = 1 << 16
+LONGEST_LINE = 1 << 13
 """A longer line is no benchmark output; it is skipped and counted."""
 
 KEPT_LINES = 20
@@ -113,9 +113,25 @@ class Log:
             )
         return data.decode("utf-8", "replace").removeprefix("\ufeff")
 
+    def text(self, largest: int) -> str:
+        """Return the whole log as text.
+
+        Raises
+        ------
+        InputError
+            If it is longer than `largest` bytes.
+        """
+        parts, size = [], 0
+        for block in self._blocks():
+            size += len(block)
+            if size > largest:
+                raise self.error("too-large", f"more than {largest} bytes", whole=True)
+            parts.append(block)
+        return b"".join(parts).decode("utf-8", "replace").removeprefix("\ufeff")
+
     def __iter__(self) -> Iterator[tuple[int, str]]:
         self._line = 0
-        carry, skipping = b"", False
+        carry = b""
         for block in self._blocks():
             block = carry + block
             cut = block.rfind(b"\n")
@@ -123,19 +139,11 @@ class Log:
             if cut >= 0:
                 text = block[:cut].decode("utf-8", "replace")
                 for line in text.split("\n"):
-                    if skipping:
-                        skipping = False
-                        self._step("")
-                        continue
                     yield self._step(line)
             if len(carry) > LONGEST_LINE:
-                if not skipping:
-                    self._text = carry[:80].decode("utf-8", "replace")
-                    self._line += 1
-                    self.fault("long-line", f"a line longer than {LONGEST_LINE} bytes is skipped")
-                    self._line -= 1
-                carry, skipping = b"", True
-        if carry and not skipping:
+                # Keep just enough for `_step` to call the line too long.
+                carry = carry[: LONGEST_LINE + 1]
+        if carry:
             yield self._step(carry.decode("utf-8", "replace"))
             if self._value_line == self._line:
                 self.fault(
@@ -199,6 +207,9 @@ class Log:
         if self._line == 1:
             line = line.removeprefix("\ufeff")
         self._text = line = line.rstrip("\r")
+        if len(line) > LONGEST_LINE:
+            self.fault("long-line", f"a line longer than {LONGEST_LINE} bytes is skipped")
+            line = ""
         return self._line, line
 
     def _blocks(self) -> Iterator[bytes]:

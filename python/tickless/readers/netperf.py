@@ -20,11 +20,10 @@ from tickless.readers.reading import Gather, Reading
 from tickless.readers.units import unit
 
 BANNER = re.compile(
-    r"^(?:MIGRATED |OMNI )?((?:TCP|UDP|SCTP|UNIX|DG)?_?[A-Za-z/ ]*?)\s*TEST"
-    r"(?: \(.*?\))? from (\S+)"
+    r"^(?:MIGRATED )?((?:OMNI )?[A-Za-z_/ ]{0,60}?) ?TEST(?: \(.{0,99}?\))? from \S+"
 )
 UNITS_LINE = re.compile(r"(10\^[369]bits/s(?:ec)?|[KMG]?[Bb]ytes/s(?:ec)?|per sec\.?|Trans/s)")
-DIGITS = re.compile(r"^\s*\d[\d.eE+\-naif ]*\s*$", re.I)
+DIGITS = re.compile(r"^[ \t]*\d[\d.eE+\-naif ]*\s*$", re.I)
 INTERIM = re.compile(
     r"^Interim result:\s*(\S+)\s+(\S+) over (\S+) seconds(?: ending at (\S+))?"
 )
@@ -47,7 +46,7 @@ class _Tables:
         self.group: dict[tuple[str, str], list[float]] = {}
 
     def banner(self, name: str) -> None:
-        self.test = re.sub(r"[ /]+", "_", name.strip()).upper() or "OMNI"
+        self.test = re.sub(r"[ /]+", "_", name.strip()).upper()
         self.unit = None
         self.rows = 0
         self.open += 1
@@ -145,7 +144,7 @@ READER = Reader(
     "netperf",
     "throughput or rate of classic and omni tables; send and receive side for UDP",
     re.compile(
-        r"^(?:MIGRATED |OMNI )?[A-Z/ ]*(?:Send |Receive )?TEST (?:\(.*?\) )?from \S+"
+        r"^(?:MIGRATED )?(?:OMNI )?[A-Za-z_/ ]{0,60}? ?TEST(?: \(.{0,99}?\))? from \S"
         r"|^Interim result:|^THROUGHPUT=",
         re.M,
     ),

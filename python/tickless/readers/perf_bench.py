@@ -17,9 +17,9 @@ RUNNING = re.compile(r"# Running '?sched/(messaging|pipe)'? benchmark")
 GROUPS = re.compile(r"^#\s*(\d+) groups? == (\d+) (processes|threads) run")
 SENDERS = re.compile(r"^#\s*(\d+) sender and receiver (process|thread)\w* per group")
 EXECUTED = re.compile(r"^#\s*Executed (\d+) pipe operations")
-TOTAL = re.compile(r"^\s*Total time:\s*(\S+)\s*\[(.+?)\]")
-PER_OPERATION = re.compile(r"^\s*(\S+)\s+usecs/op\s*$")
-RATE = re.compile(r"^\s*(\S+)\s+ops/sec\s*$")
+TOTAL = re.compile(r"^[ \t]*Total time:\s*(\S+)\s*\[(.+?)\]")
+PER_OPERATION = re.compile(r"^[ \t]*(\S+)\s+usecs/op\s*$")
+RATE = re.compile(r"^[ \t]*(\S+)\s+ops/sec\s*$")
 
 
 def read(log: Log) -> Reading:

@@ -14,11 +14,11 @@ from tickless.readers.reading import Gather, Reading
 from tickless.readers.units import HIGHER, LOWER, unit
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-PROFILE = re.compile(r"^\s*((?:pts|local|system|git)/[\w.\-]+)(?:\s+\[(.*)\])?\s*$")
+PROFILE = re.compile(r"^[ \t]*((?:pts|local|system|git)/[\w.\-]+)(?:\s+\[(.*)\])?\s*$")
 TRIAL = re.compile(r"^\s+([-+]?\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf)\s*$", re.I)
-HEADING = re.compile(r"^\s*(\S.*?):\s*$")
-AVERAGE = re.compile(r"^\s*Average:\s+(\S+)\s+(\S.*?)\s*$")
-DEVIATION = re.compile(r"^\s*Deviation:\s+(\S+?)%")
+HEADING = re.compile(r"^[ \t]*(\S.*?):\s*$")
+AVERAGE = re.compile(r"^[ \t]*Average:\s+(\S+)\s+(\S.*?)\s*$")
+DEVIATION = re.compile(r"^[ \t]*Deviation:\s+(\S+?)%")
 BETTER = re.compile(r"(?:<|Lower|Higher)\s*(Lower|Higher)?\s*Is Better", re.I)
 NO_HEADING = ("Test Results", "Results", "Started Run", "PHP Warning", "PHP Notice")
 
@@ -63,6 +63,6 @@ def _result(into: Gather, case: str, trials: list[str], printed: str) -> None:
 READER = Reader(
     "phoronix",
     "trials of every test, or average and deviation",
-    re.compile(r"Phoronix Test Suite|^\s*Average:\s+\S+ \S", re.M),
+    re.compile(r"Phoronix Test Suite|^[ \t]*Average:\s+\S+ \S", re.M),
     read,
 )

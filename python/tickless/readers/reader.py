@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tickless.readers.log import Log
 from tickless.readers.reading import Reading
+from tickless.results import Results
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,10 @@ class Reader:
     signature : compiled pattern
         Found near the beginning of this tool's output and of no other's listed before it.
     read : callable
-        Reads one log.
+        Reads one log; a file of our own gives `Results` at once.
     """
 
     name: str
     summary: str
     signature: re.Pattern[str]
-    read: Callable[[Log], Reading]
+    read: Callable[[Log], Reading | Results]

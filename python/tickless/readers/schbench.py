@@ -16,19 +16,18 @@ from tickless.readers.reading import Gather, Reading
 
 OLD = "Latency percentiles (usec)"
 BLOCK = re.compile(
-    r"^\s*(?:(Wakeup|Request) Latenc(?:y|ies) percentiles \((usec)\)|(RPS) percentiles"
+    r"^[ \t]*(?:(Wakeup|Request) Latenc(?:y|ies) percentiles \((usec)\)|(RPS) percentiles"
     r" \((requests)\)|(Latency) percentiles \((usec)\))"
     r"(?: runtime (\d+) \(s\))?"
 )
-ROW = re.compile(r"^\s*\*?\s*(\d+(?:\.\d+)?)th:\s+(\S+)")
-ENDS = re.compile(r"^\s*min=(\S+?),\s*max=(\S+)")
-AVERAGE = re.compile(r"^\s*average rps:\s*(\S+)")
-CURRENT = re.compile(r"^\s*current rps:\s*(\S+)")
+ROW = re.compile(r"^[ \t]*\*?\s*(\d+(?:\.\d+)?)th:\s+(\S+)")
+ENDS = re.compile(r"^[ \t]*min=(\S+?),\s*max=(\S+)")
+AVERAGE = re.compile(r"^[ \t]*average rps:\s*(\S+)")
+CURRENT = re.compile(r"^[ \t]*current rps:\s*(\S+)")
 METRICS = {
     "wakeup": ("us", "lower"),
     "request": ("us", "lower"),
     "rps": ("requests/s", "higher"),
-    "average_rps": ("requests/s", "higher"),
     "current_rps": ("requests/s", "higher"),
 }
 
@@ -36,7 +35,8 @@ METRICS = {
 def read(log: Log) -> Reading:
     """Read the output of schbench: metrics ``wakeup``, ``request`` and ``rps``.
 
-    Cases are the percentiles as printed (``"99.0th"``) and, for the result, ``min`` and ``max``.
+    Cases are the percentiles as printed (``"99.0th"``) and, for the result, ``min``, ``max`` and
+    the ``average`` rate.
     """
     into, metric, runtime, blocks = Gather(log), "", 0, dict.fromkeys(METRICS, 0)
     for name, (printed, better) in METRICS.items():
@@ -56,7 +56,7 @@ def read(log: Log) -> Reading:
             into.put(metric, found[2], "max")
             metric = ""
         elif found := AVERAGE.match(line):
-            into.put("average_rps", found[1])
+            into.put("rps", found[1], "average")
         elif found := CURRENT.match(line):
             into.sample("current_rps", runtime, found[1])
     into.parameters["blocks"] = max(blocks.values())
