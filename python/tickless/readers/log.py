@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
 from typing import BinaryIO
 
 from tickless.errors import InputError, InvalidParameterError
@@ -230,14 +229,14 @@ class Log:
         if isinstance(self.source, bytes):
             return BytesIO(self.source)
         if isinstance(self.source, (str, os.PathLike)):
-            path = Path(self.source)
-            if path.is_dir():
+            try:
+                return stack.enter_context(open(self.source, "rb"))
+            except IsADirectoryError:
                 raise InputError(
                     f"{self.name}: a directory, not a log; read_mmtests reads result directories",
                     self.name,
                     code="is-a-directory",
-                )
-            return stack.enter_context(open(path, "rb"))
+                ) from None
         if not self.source.seekable():
             # A pipe can be read once only; detection and reading both start at its beginning.
             self.source = BytesIO(self.source.read())

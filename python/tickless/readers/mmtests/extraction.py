@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ HEADER = ("metric", "factora", "factorb", "interval", "value", "extra")
 
 
 def read_extraction(
-    path: Path, rule: Rule, errors: str, notes: list[LogNote]
+    path: str, rule: Rule, errors: str, notes: list[LogNote]
 ) -> Iterator[tuple[str, str, tuple[Any, ...], NDArray[np.float64]]]:
     """Yield (table, case, order, values) of an extraction, nothing for any other file.
 
@@ -46,7 +45,7 @@ def read_extraction(
     except InputError as e:
         if errors == "strict":
             raise
-        notes.append(LogNote(e.code, str(e), str(path), (), 1))
+        notes.append(LogNote(e.code, str(e), path, (), 1))
     notes += log.notes
     for rank, (case, numbers) in enumerate(values.items()):
         table = next((t for t in rule.tables if t and case.startswith(t)), "")

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from tickless.errors import InputError, InvalidParameterError
@@ -35,14 +36,27 @@ class Folder:
         0 where the layout has none.
     old : bool
         The layout of 2018.
-    path : Path
+    path : str
     """
 
     kernel: str
     benchmark: str
     iteration: int
     old: bool
-    path: Path
+    path: str
+
+    @cached_property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The files as (name without compression ending, path), in name order."""
+        found = []
+        with os.scandir(self.path) as entries:
+            for entry in entries:
+                if entry.is_file():
+                    name = entry.name
+                    for ending in COMPRESSED:
+                        name = name.removesuffix(ending)
+                    found.append((name, entry.path))
+        return tuple(sorted(found))
 
 
 def find(
@@ -71,7 +85,7 @@ def find(
         )
     if not old and not new:
         if any(map(ITERATION.fullmatch, names)):
-            return _iterations(directory, directory.name), notes
+            return _iterations(str(directory), directory.name), notes
         raise InputError(
             f"{directory}: {NOT_RESULTS}{_hint(directory, names)}",
             str(directory),
@@ -84,23 +98,10 @@ def find(
         if (split := _split(directory, name, kernels)) is None:
             notes.append(f"unknown-benchmark: {name} begins with no known benchmark; left out")
         else:
-            folders.append(Folder(split[1], split[0], 0, True, directory / name / "noprofile"))
+            folders.append(Folder(split[1], split[0], 0, True, str(directory / name / "noprofile")))
     for name in new:
-        folders += _iterations(directory / name, name)
+        folders += _iterations(str(directory / name), name)
     return _chosen(directory, folders, kernels), notes
-
-
-def files(folder: Folder) -> list[tuple[str, Path]]:
-    """Return the files of a folder as (name without compression ending, path), in name order."""
-    found = []
-    with os.scandir(folder.path) as entries:
-        for entry in entries:
-            if entry.is_file():
-                name = entry.name
-                for ending in COMPRESSED:
-                    name = name.removesuffix(ending)
-                found.append((name, Path(entry.path)))
-    return sorted(found)
 
 
 def natural(text: str) -> tuple[tuple[int, int | str], ...]:
@@ -109,20 +110,20 @@ def natural(text: str) -> tuple[tuple[int, int | str], ...]:
     return tuple((0, int(p)) if p.isdigit() else (1, p) for p in parts)
 
 
-def _iterations(run: Path, kernel: str) -> list[Folder]:
+def _iterations(run: str, kernel: str) -> list[Folder]:
     out = []
     for name in _subdirectories(run):
         if not (found := ITERATION.fullmatch(name)):
             continue
-        number, below = int(found[1]), run / name
-        if (below / "logs").is_dir():
-            out.append(Folder(kernel, "", number, False, below / "logs"))
+        number, below = int(found[1]), f"{run}/{name}"
         for benchmark in _subdirectories(below):
-            if (below / benchmark / "logs").is_dir():
-                path = below / benchmark / "logs"
-                out.append(Folder(kernel, benchmark, number, False, path))
+            path = f"{below}/{benchmark}"
+            if benchmark == "logs":
+                out.append(Folder(kernel, "", number, False, path))
+            elif os.path.isdir(f"{path}/logs"):
+                out.append(Folder(kernel, benchmark, number, False, f"{path}/logs"))
             elif benchmark in BENCHMARKS:
-                out.append(Folder(kernel, benchmark, number, False, below / benchmark))
+                out.append(Folder(kernel, benchmark, number, False, path))
     return sorted(out, key=lambda f: (f.benchmark, f.iteration))
 
 
@@ -160,7 +161,7 @@ def _chosen(
     return [f for f in folders if f.kernel in kernels]
 
 
-def _subdirectories(path: Path) -> list[str]:
+def _subdirectories(path: Path | str) -> list[str]:
     try:
         with os.scandir(path) as entries:
             return sorted((e.name for e in entries if e.is_dir()), key=natural)

@@ -15,7 +15,7 @@ from tickless.errors import InputError
 from tickless.readers.convert import padded
 from tickless.readers.log import Log, LogNote
 from tickless.readers.mmtests.extraction import read_extraction
-from tickless.readers.mmtests.layout import Folder, files, find, natural
+from tickless.readers.mmtests.layout import Folder, find, natural
 from tickless.readers.mmtests.rules import HEAD, MID, OLD, RULES, Column, Rule, rules_for
 from tickless.readers.reading import Reading
 from tickless.results import Results, ResultSet
@@ -106,10 +106,10 @@ def _by_benchmark(folders: Sequence[Folder]) -> dict[str, list[Folder]]:
 
 def _guess(folder: Folder) -> str:
     """Return the benchmark of a folder whose path does not name it: whose files these are."""
-    names = [n for n, _ in files(folder)]
+    names = [n for n, _ in folder.files]
     scores = {r.benchmarks[0]: sum(bool(r.files.fullmatch(n)) for n in names) for r in RULES}
     best = max(scores, key=lambda b: scores[b])
-    return best if scores[best] else folder.path.parent.name
+    return best if scores[best] else Path(folder.path).parent.parent.name
 
 
 def _benchmark(
@@ -166,7 +166,7 @@ def _era(benchmark: str, folders: Sequence[Folder]) -> tuple[str, Rule]:
     if folders[0].old:
         fitting = [r for r in rules if OLD in r.eras]
     else:
-        names = {n for f in folders for n, _ in files(f)}
+        names = {n for f in folders for n, _ in f.files}
         fitting = [
             r
             for r in rules
@@ -182,7 +182,7 @@ def _era(benchmark: str, folders: Sequence[Folder]) -> tuple[str, Rule]:
 def _prints_new(folders: Sequence[Folder], rule: Rule) -> bool:
     """Tell whether the logs are of a newer tool whose file names did not change (schbench)."""
     for folder in folders:
-        for name, path in files(folder):
+        for name, path in folder.files:
             if rule.files.fullmatch(name):
                 try:
                     return "Latency percentiles" not in Log(path).head(4096)
@@ -197,10 +197,11 @@ def _folder(
     """Yield (table, case, order, values) of every result log, repeats in numeric order."""
     logs = []
     others = []
-    for name, path in files(folder):
+    for name, path in folder.files:
         if found := rule.files.fullmatch(name):
             groups = found.groups()
-            logs.append((tuple(map(natural, groups)), groups, path))
+            key = tuple((0, int(g)) if g.isdigit() else (1, g) for g in groups)
+            logs.append((key, groups, path))
         else:
             others.append(path)
     if not logs:
@@ -215,7 +216,7 @@ def _folder(
             if errors == "strict":
                 raise
             if errors == "report":
-                notes.append(LogNote(e.code, str(e).removeprefix(f"{path}: "), str(path), (), 1))
+                notes.append(LogNote(e.code, str(e).removeprefix(f"{path}: "), path, (), 1))
             continue
         assert isinstance(reading, Reading)
         notes += reading.notes
@@ -226,8 +227,8 @@ def _folder(
 def _words(folder: Folder, benchmark: str, reading: Reading) -> dict[str, str]:
     """Return what a row label may contain besides the file name's parts."""
     words = {"bench": benchmark, "threads": str(reading.parameters.get("threads", ""))}
-    commands = folder.path / "commands.log"
-    if benchmark == "unixbenchd" and commands.is_file():
+    commands = f"{folder.path}/commands.log"
+    if benchmark == "unixbenchd" and os.path.isfile(commands):
         # One command per line, e.g. ``./pgms/syscall 10``; all of one folder run the same test.
         named = [line.split() for _, line in Log(commands) if line.strip()]
         tests = {Path(n[0]).name for n in named}
