@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tickless.results import Array
 from tickless.stats.mmtests import Ratios, Summary, missing
@@ -88,7 +89,7 @@ def split_name(name: str) -> tuple[str, str]:
     return name[:at], name[at + 1 :]
 
 
-def absolute(layout: Layout, s: Summary, significance: bool, kind: str) -> list[str]:
+def absolute(layout: Layout, s: Summary, significance: bool, kind: str, w1: int) -> list[str]:
     """Return the lines of the table of values.
 
     Parameters
@@ -100,8 +101,9 @@ def absolute(layout: Layout, s: Summary, significance: bool, kind: str) -> list[
         Append the rows of ``--print-significance``.
     kind : str
         MMTests summary type.
+    w1 : int
+        Width of the label column.
     """
-    w1 = max(len(r.label) for r in s.rows)
     formatted = len(s.rows) + 2 if kind == "Singleops" and layout.era == "2018" else None
     lines = [" " * (w1 + 1 + layout.longest) + "".join(h) for h in layout.heads()]
     for row, pct in zip(s.rows, s.percents, strict=True):
@@ -115,7 +117,9 @@ def absolute(layout: Layout, s: Summary, significance: bool, kind: str) -> list[
     return lines
 
 
-def _cells(layout: Layout, value: Array, pct: Array, star: Array, formatted: int | None) -> str:
+def _cells(
+    layout: Layout, value: Array, pct: Array, star: NDArray[np.bool_], formatted: int | None
+) -> str:
     out = []
     for k, (v, p, marked) in enumerate(zip(value, pct, star, strict=True)):
         if formatted is not None and k >= formatted:
@@ -183,6 +187,12 @@ def _total(layout: Layout, value: float, formatted: bool) -> str:
     if not formatted:
         return layout.plain(value) + " " * (2 * layout.width)
     return _number(value, f"{layout.width}.{layout.decimals}f") + " " * GAP
+
+
+def means_only(s: Summary) -> Summary:
+    """Return the summary with the rows of the mean only, as posts show it."""
+    keep = [i for i, r in enumerate(s.rows) if r.is_center]
+    return replace(s, rows=[s.rows[i] for i in keep], percents=[s.percents[i] for i in keep])
 
 
 def html(layout: Layout, s: Summary) -> list[str]:
