@@ -23,15 +23,28 @@ from tickless.errors import (
 
 if TYPE_CHECKING:
     from tickless.catalogue import governors, machines
+    from tickless.compare import Comparison, ComparisonSet
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
+    from tickless.regression import assert_no_regression
     from tickless.replay import Replay, replay
+    from tickless.results import Metric, PublishedTable, Results, ResultSet
+    from tickless.tables.catalogue import styles
 
 _HOME = {
     # lists
     "governors": "tickless.catalogue",
     "machines": "tickless.catalogue",
+    # results and comparison
+    "Comparison": "tickless.compare",
+    "ComparisonSet": "tickless.compare",
+    "Metric": "tickless.results",
+    "PublishedTable": "tickless.results",
+    "ResultSet": "tickless.results",
+    "Results": "tickless.results",
+    "assert_no_regression": "tickless.regression",
+    "styles": "tickless.tables.catalogue",
     # replay
     "IdlePeriods": "tickless.periods",
     "IdleTable": "tickless.idle_table",
@@ -41,20 +54,28 @@ _HOME = {
 }
 
 __all__ = [
+    "Comparison",
+    "ComparisonSet",
     "IdlePeriods",
     "IdleTable",
     "InputError",
     "InvalidParameterError",
     "Machine",
+    "Metric",
+    "PublishedTable",
     "Replay",
+    "ResultSet",
+    "Results",
     "ShapeError",
     "TicklessError",
     "TicklessWarning",
     "UnknownNameError",
     "__version__",
+    "assert_no_regression",
     "governors",
     "machines",
     "replay",
+    "styles",
 ]
 
 if _DEBUG_BUILD:

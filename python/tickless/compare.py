@@ -336,13 +336,14 @@ def compare(
         change = means.change_pct(center, center[:1])
     pairs = _pairs(x, info, alpha, resamples, rng)
     tested = _test(x, pairs, info, chosen, correction, min_effect_pct, change)
-    said = (
+    detectable = _with_baseline(welch.detectable_pct(pairs).reshape(center[1:].shape), np.nan)
+    said = [
         *results.notes,
         *notes.sample_notes(x, info, chosen, alpha, cells),
         *tested.pop("notes"),
-    )
-    shape = center[1:].shape
-    detectable = _with_baseline(welch.detectable_pct(pairs).reshape(shape), np.nan)
+    ]
+    if chosen.era is None:
+        said += notes.undetected(change, tested["significant"], detectable, cells)
     return Comparison(
         benchmark=results.benchmark,
         machine=results.machine,

@@ -17,6 +17,8 @@ from tickless.stats.rules import Rule
 
 NOISY_PCT = 10.0
 """Coefficient of variation above which a cell is called noisy."""
+MOST_UNDETECTED = 24
+"""Cases listed with their smallest detectable effect; the arrays hold all."""
 FEW_NAMED = 3
 """Cells a sentence names before it only counts."""
 AUTOCORRELATION = 0.5
@@ -171,3 +173,35 @@ def _autocorrelated(x: Array, n: NDArray[np.int64]) -> Mask:
         r = (d[..., 1:] * d[..., :-1]).sum(axis=-1) / (d * d).sum(axis=-1)
         z = r * np.sqrt(n)
     return np.asarray((r > AUTOCORRELATION) & (z > AUTOCORRELATION_Z))
+
+
+def undetected(
+    improvement: Array, significant: Mask, detectable: Array, cells: Cells
+) -> tuple[str, ...]:
+    """Return, per kernel, what the samples could have shown where no difference was found.
+
+    Parameters
+    ----------
+    improvement, detectable : ndarray
+        ``(n_kernels, n_cases)`` in percent.
+    significant : ndarray of bool
+        What was found.
+    cells : Cells
+        Names.
+    """
+    out = []
+    for k in range(1, len(cells.kernels)):
+        none = np.flatnonzero(~significant[k] & ~np.isnan(improvement[k]))
+        if not len(none):
+            continue
+        named = [
+            cells.cases[c]
+            + (f" {detectable[k, c]:.2g} %" if np.isfinite(detectable[k, c]) else " none")
+            for c in none[:MOST_UNDETECTED].tolist()
+        ]
+        more = len(none) - len(named)
+        out.append(
+            f"{cells.kernels[k]}: no difference found in {len(none)} of {len(cells.cases)} cases; "
+            f"smallest detectable: {', '.join(named)}" + (f" and {more} more" if more else "")
+        )
+    return tuple(out)
