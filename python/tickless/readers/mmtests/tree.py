@@ -247,7 +247,7 @@ def _rows(
             place: Order = (index, case if column.by_name else 0)
             within = 0 if column.by_name else rank
             order = (*place, numbers, within) if rule.by_column else (numbers, *place, within)
-            yield column.table, label, order, values / column.scale
+            yield column.table, label, order, values
 
 
 def _series(reading: Reading, column: Column) -> Iterator[tuple[str, Floats]]:
