@@ -169,7 +169,7 @@ def _number(report: str) -> str:
     if report not in known:
         near = difflib.get_close_matches(report, known, n=3, cutoff=0.3) or list(known)
         raise UnknownNameError(f"unknown report {report!r}; nearest: {', '.join(near)}")
-    return known[report]
+    return str(known[report])
 
 
 @cache

@@ -30,7 +30,8 @@ def grid(view: View) -> Grid:
     first, second = max(map(len, labels)), max(map(len, view.case_labels))
     column = VALUE + 11
     lines = heading(view, _units(view))
-    lines.append(" " * (first + 1 + second) + "".join(_right(n, column) for n in view.kernel_labels))
+    heads = "".join(_right(n, column) for n in view.kernel_labels)
+    lines.append(" " * (first + 1 + second) + heads)
     for j, case in enumerate(view.case_labels):
         row = f"{labels[j]:<{first}} {case:<{second}}"
         row += "".join(_right(_text(view, k, j), column) for k in kernels)

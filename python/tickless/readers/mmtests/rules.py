@@ -48,6 +48,8 @@ class Column:
         Sub-heading the row belongs to; empty if the benchmark has one table.
     sampled : bool
         Take the periodic figures instead of the results.
+    scale : float
+        The tool divides the values of the log by this.
     case : callable
         Reading's case to its printed form, or None to leave the case out.
     by_name : bool
@@ -58,6 +60,7 @@ class Column:
     label: str
     table: str = ""
     sampled: bool = False
+    scale: float = 1.0
     case: Callable[[str], str | None] = str
     by_name: bool = False
 
@@ -190,7 +193,8 @@ RULES: tuple[Rule, ...] = (
     Rule(("stream",), (OLD,), _files(r"stream-(\d+)\.log"), stream.READER,
          (Column("rate", "{case}", case=str.lower),), _one("rate", "MB/sec", "higher")),
     Rule(("stream",), (MID,), _files(r"stream-(\d+)\.log"), stream.READER,
-         (Column("rate", "{case}-{threads}", case=str.lower),), _one("rate", "MB/sec", "higher")),
+         (Column("rate", "{case}-{threads}", scale=1024, case=str.lower),),
+         _one("rate", "GB/sec", "higher")),
     Rule(("stream",), (HEAD,), _files(r"benchlog-(\d+)-_-(\d+)"), stream.READER,
          (Column("rate", "{case}-{0}"),), _one("rate", "MB/sec", "higher")),
     Rule(("unixbench-syscall",), BOTH_OLD, _files(r"syscall-(\d+)-(\d+)\.log"), unixbench.READER,

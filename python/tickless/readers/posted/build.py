@@ -121,7 +121,7 @@ class Posted:
         better = self.better.get(case, "higher")
         metric = metric_of("", better, decimals=decimals, style=self.style, title=self.units)
         mean = self.means.get(case)
-        return metric if mean is None else Metric(**{**vars(metric), "mean": mean})  # type: ignore[arg-type]
+        return metric if mean is None else Metric(**{**vars(metric), "mean": mean})
 
     def _contradictions(self, cases: Sequence[str], info: Sequence[Metric]) -> list[str]:
         """Return a note per row whose printed changes do not follow from its printed values."""
@@ -151,8 +151,8 @@ def _follows(base: str, cell: Printed, sign: int, normalised: bool) -> bool:
     half_v = HALF * 10.0 ** -len(cell.value.partition(".")[2])
     half_b = 0.0 if normalised else HALF * 10.0 ** -len(base.partition(".")[2])
     half_pct = HALF * 10.0 ** -len(cell.percent.partition(".")[2])
-    corners = [(v + dv) / max(b + db, 1e-300) for dv in (-half_v, half_v) for db in (-half_b, half_b)]
-    changes = sorted(100.0 * sign * (c - 1.0) for c in corners)
+    ratios = [(v + dv) / (b + db) for dv in (-half_v, half_v) for db in (-half_b, half_b) if b + db]
+    changes = sorted(100.0 * sign * (r - 1.0) for r in ratios)
     slack = half_pct * 1.0001
     return changes[0] - slack <= pct <= changes[-1] + slack
 

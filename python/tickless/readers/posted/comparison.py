@@ -91,8 +91,8 @@ def _read(style: str, above: list[str], block: list[str]) -> dict[str, Posted]:
                     elif found[1] == "Units":
                         table.units = found[2]
         return tables
-    table = normalised.read("\n".join(above + block))
-    return {} if table is None else {"": table}
+    one = normalised.read("\n".join(above + block))
+    return {} if one is None else {"": one}
 
 
 def _lines(source: Source) -> tuple[str, list[str]]:
@@ -148,7 +148,7 @@ def _rows(lines: list[str]) -> Iterator[str]:
 def _finish(above: list[str], rows: list[str]) -> Iterator[Block]:
     if rows:
         yield "mmtests", above, rows
-    elif above and normalised.is_block("\n".join(above)):
-        yield "block", above, []
-    elif any(normalised.CELL.search(line) for line in above):
+        return
+    text = "\n".join(above)
+    if normalised.is_block(text) or normalised.CELL.search(text):
         yield "block", above, []

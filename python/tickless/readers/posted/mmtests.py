@@ -12,7 +12,8 @@ from itertools import pairwise
 from tickless.readers.posted.build import Posted, Printed
 
 CELL = re.compile(
-    r"(-?\d{1,30}(?:\.\d+)?|-?nan|-?inf)[ ]{0,30}([(*])[ ]{0,30}([-+]?\d{1,30}(?:\.\d+)?|nan)%([)*])",
+    r"(-?\d{1,30}(?:\.\d{1,30})?|-?nan|-?inf)[ ]{0,30}([(*])[ ]{0,30}"
+    r"([-+]?\d{1,30}(?:\.\d{1,30})?|nan)%[)*]",
     re.I,
 )
 RULE = re.compile(r"^[-=]{8,}$")
@@ -110,9 +111,7 @@ def _missing(cell: Printed) -> bool:
     return bool(cell.value) and float(cell.value) == 0 and float(cell.percent) == 0
 
 
-def _kernels(
-    above: Sequence[str], lines: Sequence[str], count: int
-) -> tuple[list[str], list[str]]:
+def _kernels(above: Sequence[str], lines: Sequence[str], count: int) -> tuple[list[str], list[str]]:
     """Return the column headings from the one or two lines above the rows."""
     heads: list[list[str]] = []
     ends = _ends(lines, count)

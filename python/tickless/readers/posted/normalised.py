@@ -11,14 +11,21 @@ import re
 from tickless.readers.posted.build import Posted, Printed
 
 NUMBER = r"[-+]?\d{1,20}(?:\.\d{1,20})?"
-CELL = re.compile(rf"({NUMBER})\s{{0,9}}\[\s{{0,9}}({NUMBER})\]\s{{0,9}}\(\s{{0,9}}({NUMBER}|nan|-)\)")
+CELL = re.compile(
+    rf"({NUMBER})\s{{0,9}}\[\s{{0,9}}({NUMBER})\]\s{{0,9}}\(\s{{0,9}}({NUMBER}|nan|-)\)"
+)
 TITLE = re.compile(r"(\S+:)?[ \t]{0,40}(\S{1,99}?)\[pct imp\]\(CV\)")
-HEAD = re.compile(r"^[ \t]*(Test|Units|Interpretation|Statistic)[ \t]*:(?!.*\[pct imp\])[ \t]*(.*?)[ \t]*$", re.M)
+HEAD = re.compile(
+    r"^[ \t]*(Test|Units|Interpretation|Statistic)[ \t]*:(?!.*\[pct imp\])[ \t]*(.*?)[ \t]*$",
+    re.M,
+)
 DIFF = re.compile(
     rf"(\S{{1,99}})[:;]\s{{1,40}}({NUMBER})\s{{1,9}}\(var:\s{{0,9}}({NUMBER})%\)\s{{1,9}}"
     rf"\(%diff:\s{{0,9}}({NUMBER})%\)"
 )
-PERCENTS = re.compile(rf"(?:^|\s)(\S{{1,40}})((?:\s{{1,20}}{NUMBER}%){{2,30}})(?:\s{{1,9}}([*^]))?(?=\s|$)")
+PERCENTS = re.compile(
+    rf"(?:^|\s)(\S{{1,40}})((?:\s{{1,20}}{NUMBER}%){{2,30}})(?:\s{{1,9}}([*^]))?(?=\s|$)"
+)
 GAP = re.compile(r"^\s*(?:([*^])\s+)?(.*?)\s*$", re.S)
 LAST = re.compile(r"^[ \t]*([*^])?[ \t]*(?:\n|$)")
 
