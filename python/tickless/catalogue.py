@@ -74,7 +74,7 @@ class Catalogue(Sequence[Entry]):
         """Registered names, without aliases."""
         return tuple(e.name for e in self._entries)
 
-    def rows(self) -> tuple[list[str], list[list[str]]]:
+    def rows(self) -> tuple[list[str], list[tuple[str, ...]]]:
         """Return headings and cells of the table that printing shows."""
         head = [
             "name",
@@ -84,8 +84,7 @@ class Catalogue(Sequence[Entry]):
             "source",
         ]
         cells = [
-            [e.name, *(str(getattr(e, c)) for c in self._columns), e.summary]
-            + [", ".join(e.aliases), e.source]
+            (e.name, *(str(getattr(e, c)) for c in self._columns), *_texts(e))
             for e in self._entries
         ]
         return head, cells
@@ -96,6 +95,10 @@ class Catalogue(Sequence[Entry]):
     def _repr_html_(self) -> str:
         head, cells = self.rows()
         return _html.table(head, cells, caption=self.kind, left=range(len(head)))
+
+
+def _texts(entry: Entry) -> tuple[str, str, str]:
+    return entry.summary, ", ".join(entry.aliases), entry.source
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -124,6 +127,23 @@ def governors() -> Catalogue:
     'teo-7.2'
     """
     return Catalogue("governors", [_entry(d) for d in _core.governors()], ("text", "confidence"))
+
+
+def governors_of_kernel(version: str) -> list[tuple[str, str]]:
+    """Return the governors whose text is nearest to a kernel version.
+
+    Parameters
+    ----------
+    version : str
+        For example ``"6.8"``.
+
+    Returns
+    -------
+    list of (name, claim)
+        The claim is ``"identical"``, ``"assumed"`` or ``"unknown"``: whether that kernel's text is
+        known to decide alike.
+    """
+    return [(d["name"], d["claim"]) for d in _core.nearest_governors(version)]
 
 
 def machines() -> Catalogue:

@@ -78,6 +78,7 @@ class IdleTable:
         "wake_ns",
     )
 
+    _core: _core.IdleTable
     names: tuple[str, ...]
     exit_latency_ns: NDArray[np.int64]
     target_residency_ns: NDArray[np.int64]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tickless import _core, _html
+from tickless import _core
 from tickless._arrays import freeze
 from tickless.errors import InvalidParameterError, InvalidTypeError
 from tickless.idle_table import IdleTable
@@ -124,10 +124,7 @@ class Machine:
         return "\n".join([head, *map(repr, self.tables), *self.sources])
 
     def _repr_html_(self) -> str:
-        return "\n".join(
-            [f"<p>{_html.escape(self.name)}: {_html.escape(self.summary)}</p>"]
-            + [t._repr_html_() for t in self.tables]
-        )
+        return "\n".join(t._repr_html_() for t in self.tables)
 
 
 def _restore(fields: dict[str, Any]) -> Machine:

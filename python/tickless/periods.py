@@ -15,6 +15,9 @@ from tickless.errors import InvalidParameterError, InvalidTypeError, ShapeError
 if TYPE_CHECKING:
     import pandas as pd
 
+Column = NDArray[Any] | int
+"""A column as it is kept: an array, or a scalar that stands for n equal values."""
+
 COLUMNS: dict[str, Any] = {
     "sleep_length_ns": np.int64,
     "wake_ns": np.int64,
@@ -109,7 +112,29 @@ class IdlePeriods:
 
     __slots__ = ("_columns", "_n", "notes")
 
+    _columns: dict[str, Column]
+    _n: int
     notes: tuple[str, ...]
+
+    # Served by __getattr__: the array, the scalar, or None if the column was not given.
+    sleep_length_ns: Column
+    wake_ns: Column
+    delta_tick_ns: Column | None
+    latency_limit_ns: Column | None
+    overhead_ns: Column | None
+    nr_iowait: Column | None
+    cpu_util: Column | None
+    cpu_load: Column | None
+    disabled: Column | None
+    tick_stopped: Column | None
+    got_tick: Column | None
+    poll_timeout: Column | None
+    rejected: Column | None
+    cpu: Column | None
+    entered: Column | None
+    selected: Column | None
+    start_ns: Column | None
+    sleep_source: Column | None
 
     def __init__(
         self,
@@ -135,7 +160,7 @@ class IdlePeriods:
         notes: Sequence[str] = (),
     ) -> None:
         given = locals()
-        columns: dict[str, NDArray[Any] | int] = {}
+        columns: dict[str, Column] = {}
         for name, dtype in (COLUMNS | RECORDED).items():
             if given[name] is not None:
                 columns[name] = _checked(name, given[name], dtype)
@@ -148,6 +173,8 @@ class IdlePeriods:
                     f"{name}: expected length {n} (that of {first}), found {found}; "
                     "scalars broadcast, arrays must have one length"
                 )
+        if not lengths:  # one period, all scalars: the length lives in a column
+            columns["wake_ns"] = freeze(np.full(1, columns["wake_ns"], np.int64))
         object.__setattr__(self, "_columns", columns)
         object.__setattr__(self, "_n", n)
         object.__setattr__(self, "notes", tuple(notes))
@@ -155,7 +182,7 @@ class IdlePeriods:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"IdlePeriods are frozen; use replace({name}=...)")
 
-    def __getattr__(self, name: str) -> NDArray[Any] | int | None:
+    def __getattr__(self, name: str) -> Any:
         if name in COLUMNS or name in RECORDED:
             return self._columns.get(name)
         raise AttributeError(f"IdlePeriods has no column {name!r}")
@@ -186,7 +213,7 @@ class IdlePeriods:
         dtype = (COLUMNS | RECORDED)[name]
         return freeze(np.broadcast_to(np.asarray(value, dtype=dtype), (len(self),)))
 
-    def engine_columns(self) -> dict[str, NDArray[Any] | int]:
+    def engine_columns(self) -> dict[str, Column]:
         """Return the given columns that reach the engine, arrays and scalars as they are."""
         return {name: c for name, c in self._columns.items() if name in COLUMNS}
 
@@ -198,7 +225,7 @@ class IdlePeriods:
         **changes
             Any argument of the constructor.
         """
-        return IdlePeriods(**({"notes": self.notes} | self._columns | changes))
+        return _rebuild({"notes": self.notes} | self._columns | changes)
 
     def __getitem__(self, key: slice | NDArray[Any]) -> IdlePeriods:
         """Return some of the periods, e.g. ``p[1000:2000]`` or ``p[p.column("cpu") == 3]``."""
@@ -214,7 +241,7 @@ class IdlePeriods:
                 changed[name] = c[index]
         if all(isinstance(c, int) for c in changed.values()):
             changed["wake_ns"] = np.full(len(picked), changed["wake_ns"], np.int64)
-        return IdlePeriods(**changed, notes=self.notes)
+        return _rebuild({"notes": self.notes} | changed)
 
     @classmethod
     def concatenate(cls, parts: Sequence[IdlePeriods]) -> IdlePeriods:
@@ -237,7 +264,7 @@ class IdlePeriods:
             if set(p._columns) != set(names):
                 odd = sorted(set(p._columns) ^ set(names))
                 raise InvalidParameterError(f"parts[{i}]: column {odd[0]!r} is not in every part")
-        columns = {n: np.concatenate([p.column(n) for p in parts]) for n in names}
+        columns: dict[str, Any] = {n: np.concatenate([p.column(n) for p in parts]) for n in names}
         notes = dict.fromkeys(note for p in parts for note in p.notes)
         return cls(**columns, notes=tuple(notes))
 
@@ -276,7 +303,7 @@ def _rebuild(arguments: dict[str, Any]) -> IdlePeriods:
     return IdlePeriods(**arguments)
 
 
-def _checked(name: str, value: Any, dtype: Any) -> NDArray[Any] | int:
+def _checked(name: str, value: Any, dtype: Any) -> Column:
     column = integers(name, value, dtype)
     if dtype is np.int64 and name not in _MAY_BE_NEGATIVE and name != "start_ns":
         bad = np.atleast_1d(column) < 0

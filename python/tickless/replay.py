@@ -1,4 +1,4 @@
-"""Replay: what would these governors have chosen in these idle periods?"""
+"""Replay: what governors would have chosen in recorded or generated idle periods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["VERDICTS", "IdlePeriods", "IdleTable", "Replay", "replay"]
 
 VERDICTS = ("fits", "above", "below")
-"""Meaning of the codes in `Replay.verdict`: the kernel's words, above = too deep, below = too shallow."""
+"""Codes of `Replay.verdict`, in the kernel's words: above = too deep, below = too shallow."""
 
 TICK_RATES = (100, 250, 300, 1000)
 """The values of CONFIG_HZ."""
@@ -67,13 +67,14 @@ def replay(
     hz : int, optional
         Tick rate, one of 100, 250, 300, 1000. Default: the machine's, or 250.
     add_exit_latency : bool
-        True if `wake_ns` ends at the wake event, so that the chosen state's exit latency adds to the
-        measured residency. False for traces, whose intervals hold it already.
+        True if `wake_ns` ends at the wake event, so that the chosen state's exit latency adds to
+        the measured residency. False for traces, whose intervals hold it already.
     follow : {"own", "recorded"}
-        Which state each governor is told it was in: its own choice, or the one the machine entered
-        (needs ``periods.entered``); the second measures agreement with the recorded governor.
+        Which state each governor is told it was in: its own choice, or the one the machine
+        entered (needs ``periods.entered``).
     recorded : str, optional
-        The governor that ran when the periods were recorded. Default: the best match is shown as such.
+        The governor that ran when the periods were recorded. Default: the best match is shown
+        as such.
     trace_decisions : bool
         Also keep the predicted duration and the rule that fired, per decision.
     threads : int, optional
@@ -110,35 +111,21 @@ def replay(
     if recorded is not None and recorded not in names:
         recorded = _core.canonical_governor(recorded)
 
-    n = len(periods)
-    shape = (len(wanted), n)
-    parts = []
-    with _progress(progress, len(wanted) * n) as report:
-        done = 0
-        for table, index in plan:
-            part = periods if index is None else periods[index]
-            report_part = None if report is None else _shifted(report, done)
-            parts.append(
-                _core.replay(
-                    [_as_core(g) for g in wanted],
-                    table._core,
-                    part.engine_columns(),
-                    hz=hz,
-                    add_exit_latency=add_exit_latency,
-                    recorded_state=None if entered is None else _pick(entered, index),
-                    trace_decisions=trace_decisions,
-                    threads=threads,
-                    progress=report_part,
-                )
-            )
-            done += len(wanted) * len(part)
-    columns = _join(parts, [index for _, index in plan], shape)
+    call = _Call(wanted, plan, periods, hz, add_exit_latency, threads)
+    again = follow == "own" and periods.entered is not None and periods.selected is not None
+    with _progress(progress, len(wanted) * len(periods) * (2 if again else 1)) as report:
+        columns = call.run(entered, trace_decisions, report, 0)
+        state = columns["state"]
+        if again:
+            # What the model would have chosen had it seen what the machine's governor saw.
+            seen = _followed(periods, "recorded")
+            state = call.run(seen, False, report, len(wanted) * len(periods))["state"]
     notes = [*periods.notes, *where, *_notes(plan)]
     return Replay(
         governors=tuple(names),
         periods=periods,
         tables=tuple(table for table, _ in plan),
-        table_of=_table_of(plan, n),
+        table_of=_table_of(plan, len(periods)),
         hz=hz,
         add_exit_latency=add_exit_latency,
         follow=follow,
@@ -148,6 +135,7 @@ def replay(
         verdict=freeze(columns["verdict"]),
         predicted_ns=_maybe(columns, "predicted_ns"),
         rule=_maybe(columns, "rule"),
+        agreement=_agreement(state, periods),
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -170,6 +158,9 @@ class Replay:
         Predicted duration behind each decision, with ``trace_decisions=True``.
     rule : ndarray of uint8 or None
         Rule that fired: an index into `rules`, with ``trace_decisions=True``.
+    agreement : ndarray of float64 or None, (n_governors,)
+        Share of the recorded governor's choices that each governor makes when it is told what the
+        machine really did (``follow="recorded"``); None if the periods hold no recorded choices.
     tables : tuple of IdleTable
         One, or one per CPU class of a hybrid machine; `table_of` tells which period uses which.
     notes : tuple of str
@@ -189,6 +180,7 @@ class Replay:
     verdict: NDArray[np.uint8]
     predicted_ns: NDArray[np.int64] | None
     rule: NDArray[np.uint8] | None
+    agreement: NDArray[np.float64] | None
     notes: tuple[str, ...]
 
     @property
@@ -221,10 +213,10 @@ class Replay:
 
     @cached_property
     def residency_ns(self) -> NDArray[np.int64]:
-        """Time spent in the chosen state as the kernel would measure it, ns, (n_governors, n_periods).
+        """Time in the chosen state as the kernel would measure it, ns.
 
-        The interval, plus the state's exit latency with ``add_exit_latency=True``; 0 where the
-        driver refused the state.
+        Shape (n_governors, n_periods). The interval, plus the state's exit latency with
+        ``add_exit_latency=True``; 0 where the driver refused the state.
         """
         wake = self.periods.column("wake_ns")
         if self.add_exit_latency:
@@ -247,8 +239,9 @@ class Replay:
     def energy_uj(self) -> NDArray[np.float64]:
         """Energy estimate of one core, microjoule, (n_governors, n_periods).
 
-        Power of the state x residency + power of a busy core x wake time; NaN without power numbers.
-        A table without the power of a busy core counts the wake at the power of its shallowest state.
+        Power of the state x residency + power of a busy core x wake time; NaN without power
+        numbers. A table without the power of a busy core counts the wake at the power of its
+        shallowest state.
         """
         power = self._lookup(lambda t: t.power_mw)
         busy = self._lookup(
@@ -258,16 +251,6 @@ class Replay:
         )
         # mW x ns = 1e-3 J/s x 1e-9 s = 1e-6 uJ
         return freeze((power * self.residency_ns + busy * self.wake_latency_ns) * 1e-6)
-
-    @property
-    def agreement(self) -> NDArray[np.float64] | None:
-        """Share of the recorded choices each governor reproduces, (n_governors,), or None.
-
-        None if the periods do not say what the machine's own governor chose.
-        """
-        if self.periods.selected is None or not len(self.periods):
-            return None
-        return freeze((self.state == self.periods.column("selected")).mean(axis=1))
 
     def summary(self) -> pd.DataFrame:
         """Return usage, time, above, below and energy per governor and state.
@@ -325,14 +308,14 @@ class Replay:
             "period": np.tile(np.arange(n), len(self.governors)),
             "state": self.state.ravel(),
             "stop_tick": self.stop_tick.ravel(),
-            "verdict": pd.Categorical.from_codes(self.verdict.ravel(), list(VERDICTS)),
+            "verdict": _labels(self.verdict, VERDICTS),
             "residency_ns": self.residency_ns.ravel(),
             "wake_latency_ns": self.wake_latency_ns.ravel(),
             "energy_uj": self.energy_uj.ravel(),
         }
         if self.predicted_ns is not None and self.rule is not None:
             columns["predicted_ns"] = self.predicted_ns.ravel()
-            columns["rule"] = pd.Categorical.from_codes(self.rule.ravel(), list(self.rules))
+            columns["rule"] = _labels(self.rule, self.rules)
         return pd.DataFrame(columns)
 
     def table(self) -> str:
@@ -348,6 +331,12 @@ class Replay:
         from tickless.replay_compare import overview_html
 
         return overview_html(self)
+
+
+def _labels(codes: NDArray[np.uint8], names: Sequence[str]) -> pd.Categorical[str]:
+    import pandas as pd
+
+    return pd.Categorical.from_codes(codes.ravel().astype(np.int8), pd.Index(names))
 
 
 def _as_list(governors: Any) -> list[Any]:
@@ -367,7 +356,7 @@ def _name_of(governor: Any) -> str:
 
 
 def _unique(names: list[str]) -> list[str]:
-    """Number repeated names, so that every row of a table can be told apart."""
+    """Return the names with repeated ones numbered, so that rows can be told apart."""
     seen: dict[str, int] = {}
     unique = []
     for name in names:
@@ -376,12 +365,16 @@ def _unique(names: list[str]) -> list[str]:
     return unique
 
 
+_C_FUNCTION: Any = ctypes.CFUNCTYPE(None).__mro__[1]
+"""What every ctypes function pointer derives from; ctypes does not name it publicly."""
+
+
 def _as_core(governor: Any) -> Any:
-    """Return what the border takes: a name, ("cfunc", address), or an object with select/reflect."""
+    """Return what the border takes: a name, ("cfunc", address), or the object itself."""
     if isinstance(governor, str):
         return governor
     address = getattr(governor, "address", None)  # numba cfunc
-    if isinstance(governor, ctypes._CFuncPtr):
+    if isinstance(governor, _C_FUNCTION):
         address = ctypes.cast(governor, ctypes.c_void_p).value
     if isinstance(address, int):
         return ("cfunc", address)
@@ -413,7 +406,8 @@ def _machine_plan(
         plan, default_hz = _class_plan(periods, model), model.hz
         if plan[0][0].wake_ns is not None:
             notes.append(
-                f"wake latency: the modelled wake times of {model.name}, not the table's exit latency"
+                f"wake latency: the modelled wake times of {model.name}, not the table's exit "
+                "latency"
             )
     hz = default_hz if hz is None else hz
     if hz not in TICK_RATES:
@@ -428,7 +422,8 @@ def _class_plan(periods: IdlePeriods, machine: Machine) -> _Plan:
     present = np.unique(cpu)
     if len(present) and int(present[-1]) >= machine.ncpus:
         raise InvalidParameterError(
-            f"cpu: machine {machine.name} has CPUs 0 to {machine.ncpus - 1}, the periods name CPU {present[-1]}"
+            f"cpu: machine {machine.name} has CPUs 0 to {machine.ncpus - 1}, the periods name "
+            f"CPU {present[-1]}"
         )
     if len(machine.tables) == 1:
         return [(machine.tables[0], None)]
@@ -465,18 +460,53 @@ def _pick(array: NDArray[Any], index: NDArray[np.int64] | None) -> NDArray[Any]:
     return array if index is None else array[index]
 
 
-def _join(
-    parts: list[dict[str, Any]], indices: list[NDArray[np.int64] | None], shape: tuple[int, int]
-) -> dict[str, NDArray[Any]]:
-    if len(parts) == 1:
-        return parts[0]
-    joined = {}
-    for name, first in parts[0].items():
-        whole = np.zeros(shape, first.dtype)
-        for part, index in zip(parts, indices, strict=True):
-            whole[:, index] = part[name]
-        joined[name] = whole
-    return joined
+@dataclass(frozen=True)
+class _Call:
+    """Arguments of one replay that stay the same for every pass over the periods."""
+
+    governors: list[Any]
+    plan: _Plan
+    periods: IdlePeriods
+    hz: int
+    add_exit_latency: bool
+    threads: int | None
+
+    def run(
+        self,
+        entered: NDArray[np.uint8] | None,
+        trace_decisions: bool,
+        report: Callable[[int], object] | None,
+        done: int,
+    ) -> dict[str, NDArray[Any]]:
+        """Run every governor on every table's periods and join the columns."""
+        joined: dict[str, NDArray[Any]] = {}
+        for table, index in self.plan:
+            part = self.periods if index is None else self.periods[index]
+            columns = _core.replay(
+                [_as_core(g) for g in self.governors],
+                table._core,
+                part.engine_columns(),
+                hz=self.hz,
+                add_exit_latency=self.add_exit_latency,
+                recorded_state=None if entered is None else _pick(entered, index),
+                trace_decisions=trace_decisions,
+                threads=self.threads,
+                progress=None if report is None else _shifted(report, done),
+            )
+            done += len(self.governors) * len(part)
+            if index is None:
+                return columns
+            for name, values in columns.items():
+                shape = (len(self.governors), len(self.periods))
+                whole = joined.setdefault(name, np.zeros(shape, values.dtype))
+                whole[:, index] = values
+        return joined
+
+
+def _agreement(state: NDArray[np.uint8], periods: IdlePeriods) -> NDArray[np.float64] | None:
+    if periods.selected is None or periods.entered is None or not len(periods):
+        return None
+    return freeze((state == periods.column("selected")).mean(axis=1))
 
 
 def _maybe(columns: dict[str, NDArray[Any]], name: str) -> NDArray[Any] | None:

@@ -216,11 +216,6 @@ def _recorded_notes(r: Replay) -> list[str]:
         notes = [f"recorded governor {r.recorded}: {_percent(own)} of its choices reproduced"]
     else:
         notes = [f"recorded governor {r.recorded} is not among these; best match: {text}"]
-    if r.follow == "own":
-        notes.append(
-            "each governor follows its own choices; agreement with the recorded ones is measured "
-            'with follow="recorded"'
-        )
     return notes
 
 

@@ -52,7 +52,8 @@ def chosen_format(args: argparse.Namespace) -> str:
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
         raise InvalidParameterError(
-            f"-o {args.output}: the suffix {suffix!r} names no format; use one of {known}, or --format"
+            f"-o {args.output}: the suffix {suffix!r} names no format; use one of {known}, "
+            "or --format"
         )
     return SUFFIXES[suffix]
 

@@ -49,8 +49,8 @@ def _residency(r: Replay, ax: Any) -> None:
     names = list(dict.fromkeys(frame["name"]))
     shades = mpl.colormaps["YlGnBu"](np.linspace(0.12, 0.95, len(names)))
     left = np.zeros(len(r.governors))
-    time = frame.pivot_table("time_ns", "governor", "name", aggfunc="sum", fill_value=0)
-    time = time.reindex(index=r.governors, columns=names).to_numpy(float)
+    table = frame.pivot_table("time_ns", "governor", "name", aggfunc="sum", fill_value=0)
+    time = table.reindex(index=r.governors, columns=names).to_numpy(float)
     share = 100 * time / np.maximum(time.sum(axis=1, keepdims=True), 1)
     for j, name in enumerate(names):
         ax.barh(
