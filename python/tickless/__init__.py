@@ -26,18 +26,26 @@ if TYPE_CHECKING:
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
+    from tickless.published import published, reports
+    from tickless.readers import read_benchmark, read_comparison, read_mmtests
     from tickless.replay import Replay, replay
 
 _HOME = {
     # lists
     "governors": "tickless.catalogue",
     "machines": "tickless.catalogue",
+    "reports": "tickless.published",
     # replay
     "IdlePeriods": "tickless.periods",
     "IdleTable": "tickless.idle_table",
     "Machine": "tickless.machine",
     "Replay": "tickless.replay",
     "replay": "tickless.replay",
+    # results from elsewhere
+    "published": "tickless.published",
+    "read_benchmark": "tickless.readers",
+    "read_comparison": "tickless.readers",
+    "read_mmtests": "tickless.readers",
 }
 
 __all__ = [
@@ -54,7 +62,12 @@ __all__ = [
     "__version__",
     "governors",
     "machines",
+    "published",
+    "read_benchmark",
+    "read_comparison",
+    "read_mmtests",
     "replay",
+    "reports",
 ]
 
 if _DEBUG_BUILD:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import csv
 import difflib
+import sys
 import tomllib
 from functools import cache
 from importlib.resources import files
+from types import ModuleType
 from typing import Any
 
 from tickless.catalogue import Catalogue, Entry
@@ -201,3 +203,16 @@ def _csv(name: str) -> list[Row]:
 
 def _text(name: str) -> str:
     return (files(__package__) / "data" / name).read_text(encoding="utf-8")
+
+
+class _CallableModule(ModuleType):
+    """Lets ``tickless.published(report)`` work after this module was imported by its name.
+
+    The import system then binds ``tickless.published`` to the module, not to the function.
+    """
+
+    def __call__(self, report: str) -> ResultSet:
+        return published(report)
+
+
+sys.modules[__name__].__class__ = _CallableModule
