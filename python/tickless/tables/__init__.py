@@ -9,16 +9,31 @@ cells once for all styles, so that every format shows the same numbers.
 from __future__ import annotations
 
 import difflib
+import inspect
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tickless.errors import InvalidParameterError, UnknownNameError
-from tickless.results import Array, Metric
+from tickless.tables.view import View
+
+__all__ = [
+    "STYLES",
+    "Cell",
+    "Grid",
+    "View",
+    "caption",
+    "make",
+    "make_all",
+    "pad_lines",
+    "render",
+    "render_all",
+    "verdicts",
+]
 
 STYLES: dict[str, str] = {
     "mmtests": "tickless.tables.mmtests",
@@ -89,53 +104,6 @@ class Grid:
     notes: tuple[str, ...]
 
 
-class View(Protocol):
-    """What a style may ask for; a `tickless.Comparison` is one.
-
-    Shapes are ``(n_kernels, n_cases)`` with the baseline first and its change 0; percentages are
-    plain percent, positive `improvement_pct` is good. NaN means missing.
-    """
-
-    benchmark: str
-    machine: str
-    metric: str
-    """Name of the compared metric."""
-    kernels: tuple[str, ...]
-    """Registered names, baseline first."""
-    kernel_labels: tuple[str, ...]
-    cases: tuple[str, ...]
-    case_labels: tuple[str, ...]
-    case_title: str
-    case_info: tuple[Metric, ...]
-    """Unit, direction and mean per case."""
-    rule: str
-    alpha: float
-    samples: Array | None
-    """``(n_kernels, n_cases, n_samples)`` padded with NaN; None for published tables."""
-    count: NDArray[np.int64]
-    """Samples per cell."""
-    center: Array
-    change_pct: Array
-    improvement_pct: Array
-    cv_pct: Array
-    stddev: Array
-    p_value: Array
-    ci_low: Array
-    ci_high: Array
-    significant: NDArray[np.bool_]
-    marks: tuple[str, ...]
-    """Author's mark per row (published tables), else empty strings."""
-    normalised: bool
-    """`center` already is a ratio to the baseline (published tables)."""
-    printed: tuple[tuple[str, ...], ...] | None
-    """Printed text of the values by kernel and case (published tables)."""
-    printed_pct: Array | None
-    """Printed changes (published tables), NaN where the table has none."""
-    notes: tuple[str, ...]
-    attrs: Mapping[str, Any]
-    """Facts of the source (`Results.attrs`, `PublishedTable.attrs`)."""
-
-
 def make(style: str, view: View, **options: Any) -> Grid:
     """Return the grid of one style.
 
@@ -155,12 +123,7 @@ def make(style: str, view: View, **options: Any) -> Grid:
     InvalidParameterError
         For an option the style does not have.
     """
-    if style not in STYLES:
-        near = difflib.get_close_matches(style, STYLES, n=3, cutoff=0.3) or list(STYLES)
-        raise UnknownNameError(f"unknown style {style!r}; nearest: {', '.join(near)}")
-    layout = import_module(STYLES[style]).grid
-    import inspect
-
+    layout = _module(style).grid
     known = [p for p in inspect.signature(layout).parameters if p != "view"]
     for name in options:
         if name not in known:
@@ -170,6 +133,21 @@ def make(style: str, view: View, **options: Any) -> Grid:
     return grid
 
 
+def make_all(style: str, views: Mapping[str, View], **options: Any) -> dict[str, Grid]:
+    """Return the grids of several comparisons: one each, or one of all if the style has it."""
+    together = getattr(_module(style), "grid_all", None)
+    if together is not None:
+        return {style: together(views, **options)}
+    return {key: make(style, view, **options) for key, view in views.items()}
+
+
+def _module(style: str) -> Any:
+    if style not in STYLES:
+        near = difflib.get_close_matches(style, STYLES, n=3, cutoff=0.3) or list(STYLES)
+        raise UnknownNameError(f"unknown style {style!r}; nearest: {', '.join(near)}")
+    return import_module(STYLES[style])
+
+
 def render(grid: Grid, format: str = "text") -> str:
     """Return a grid as ``text``, ``html``, ``csv``, ``json``, ``markdown`` or ``latex``."""
     from tickless.tables.formats import FORMATS
@@ -177,6 +155,38 @@ def render(grid: Grid, format: str = "text") -> str:
     if format not in FORMATS:
         raise UnknownNameError(f"unknown format {format!r}; known: {', '.join(FORMATS)}")
     return FORMATS[format](grid)
+
+
+def render_all(grids: Mapping[str, Grid], format: str = "text") -> str:
+    """Return several grids one below the other, each under its key."""
+    if format == "json":
+        return (
+            "{"
+            + ",\n".join(f"{json.dumps(k)}: {render(g, format)}" for k, g in grids.items())
+            + "}\n"
+        )
+    mark = {"text": "", "csv": "# ", "latex": "% ", "markdown": "## "}
+    heads = {k: f"{mark[format]}{k}\n\n" if format in mark else "" for k in grids}
+    if len(grids) == 1:
+        heads = dict.fromkeys(grids, "")
+    return "\n".join(heads[k] + render(g, format) for k, g in grids.items())
+
+
+def caption(view: View) -> str:
+    """Return the line that says what a table shows: benchmark, metric, unit, direction, rule."""
+    info = view.case_info[0]
+    place = f" on {view.machine}" if view.machine else ""
+    unit = f" [{info.unit}]" if info.unit else ""
+    level = "" if view.rule.startswith("mmtests") else f", alpha {view.alpha:g}"
+    rule = f"; {view.rule}{level}" if view.samples is not None else ""
+    return f"{view.benchmark}{place}: {view.metric}{unit}, {info.better} is better{rule}"
+
+
+def verdicts(improvement_pct: float, significant: bool) -> str:
+    """Return the colour of a cell: only a significant difference has one."""
+    if not significant or improvement_pct == 0 or np.isnan(improvement_pct):
+        return ""
+    return "good" if improvement_pct > 0 else "bad"
 
 
 def pad_lines(lines: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,173 @@
+"""Warnings as data: what about these samples makes a comparison weak or impossible.
+
+Each check returns short sentences that name kernels and cases; many cells share one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tickless.results import Array, Metric
+from tickless.stats import means, ranks
+from tickless.stats.rules import Rule
+
+NOISY_PCT = 10.0
+"""Coefficient of variation above which a cell is called noisy."""
+FEW_NAMED = 3
+"""Cells a sentence names before it only counts."""
+AUTOCORRELATION = 0.5
+"""Lag-1 autocorrelation from which samples are no longer taken as independent ..."""
+AUTOCORRELATION_Z = 3.0
+"""... if it is also so many standard errors (1 / sqrt(n)) from 0."""
+Mask = NDArray[np.bool_]
+
+
+class Cells:
+    """Names of the cells of one table, for sentences.
+
+    Parameters
+    ----------
+    kernels, cases : sequence of str
+        Names, baseline first.
+    """
+
+    def __init__(self, kernels: Sequence[str], cases: Sequence[str]) -> None:
+        self.kernels = tuple(kernels)
+        self.cases = tuple(cases)
+
+    def named(self, where: Any, values: Array | None = None, unit: str = "") -> str:
+        """Return ``base send-64 (45 %), teo send-64 (12 %) and 7 more``."""
+        at = np.argwhere(where)
+        if values is not None:
+            at = at[np.argsort(-np.abs(values[where]), kind="stable")]
+        words = []
+        for k, c in at[:FEW_NAMED]:
+            figure = "" if values is None else f" ({values[k, c]:.3g}{unit})"
+            words.append(f"{self.kernels[k]} {self.cases[c]}{figure}")
+        more = len(at) - len(words)
+        return ", ".join(words) + (f" and {more} more" if more > 0 else "")
+
+
+def sample_notes(
+    x: Array, metric: Metric, rule: Rule, alpha: float, cells: Cells
+) -> tuple[str, ...]:
+    """Return what is to be said about the samples before any test.
+
+    Parameters
+    ----------
+    x : ndarray
+        ``(n_kernels, n_cases, n_samples)``, baseline first, NaN-padded.
+    metric : Metric
+        Direction and mean.
+    rule : Rule
+        The test about to be made.
+    alpha : float
+        Its level.
+    cells : Cells
+        Names.
+    """
+    n = means.count(x)
+    out = [*_gaps(n, cells), *_values(x, n, metric, cells)]
+    with np.errstate(invalid="ignore"):
+        cv = means.cv_pct(x)
+        noisy = np.asarray(cv > NOISY_PCT)
+    if noisy.any():
+        out.append(f"CV above {NOISY_PCT:g} %: {cells.named(noisy, cv, ' %')}")
+    if (auto := _autocorrelated(x, n)).any():
+        out.append(
+            f"samples follow each other (autocorrelation above {AUTOCORRELATION:g}), p is too "
+            f"small: {cells.named(auto)}"
+        )
+    return (*out, *_too_few(n, rule, alpha, cells), *_no_spread(x, n, rule, cells))
+
+
+def _gaps(n: NDArray[np.int64], cells: Cells) -> list[str]:
+    out = []
+    lost = n == 0
+    if lost[0].any():
+        without = np.zeros_like(lost)
+        without[0] = lost[0]
+        out.append(f"missing from the baseline, not compared: {cells.named(without)}")
+    rest = lost & ~lost[:1]
+    if rest.any():
+        out.append(f"no samples: {cells.named(rest)}")
+    unequal = (n != n[:1]) & ~lost & ~lost[:1]
+    if unequal.any():
+        k, c = np.argwhere(unequal)[0]
+        out.append(
+            f"unequal counts: {cells.named(unequal)}"
+            f" ({n[k, c]} against {n[0, c]} of {cells.kernels[0]})"
+        )
+    return out
+
+
+def _values(x: Array, n: NDArray[np.int64], metric: Metric, cells: Cells) -> list[str]:
+    out = []
+    if (infinite := np.isinf(x).any(axis=-1)).any():
+        out.append(f"infinite values, not compared: {cells.named(infinite)}")
+    if metric.mean == "harmonic":
+        low = (n > 0) & ~means.positive(x)
+        if low.any():
+            out.append(f"no harmonic mean of values at or below 0: {cells.named(low)}")
+    elif (zero := (means.amean(x) == 0)[:1]).any():
+        mask = np.zeros(n.shape, bool)
+        mask[:1] = zero
+        out.append(f"no percentage of a baseline of 0: {cells.named(mask)}")
+    return out
+
+
+def _too_few(n: NDArray[np.int64], rule: Rule, alpha: float, cells: Cells) -> list[str]:
+    if rule.era is not None:
+        return []
+    n0, n1 = np.broadcast_to(n[:1], n[1:].shape), n[1:]
+    out = []
+    below = (np.minimum(n0, n1) < max(rule.least, 2)) & (n0 > 0) & (n1 > 0)
+    if rule.name in ("mann-whitney", "permutation"):
+        for a, b in np.unique(np.stack([n0.ravel(), n1.ravel()], axis=1), axis=0):
+            if a and b and (least := ranks.least_p(int(a), int(b))) > alpha:
+                mask = _rest((n0 == a) & (n1 == b))
+                out.append(
+                    f"{a} + {b} samples cannot reach p < {alpha:g} (at best {least:.2g}): "
+                    f"{cells.named(mask)}"
+                )
+    elif below.any():
+        out.append(
+            f"fewer than {max(rule.least, 2)} samples, no {rule.name} test: "
+            f"{cells.named(_rest(below))}"
+        )
+    return out
+
+
+def _no_spread(x: Array, n: NDArray[np.int64], rule: Rule, cells: Cells) -> list[str]:
+    with np.errstate(invalid="ignore"):
+        flat = (n > 1) & (np.nanmax(_filled(x), axis=-1) == np.nanmin(_filled(x), axis=-1))
+    if not flat.any():
+        return []
+    advice = ""
+    both = flat[1:] & flat[:1]
+    if rule.name in ("welch", "bootstrap") and both.any():
+        advice = f"; {rule.name} cannot compare two of them, mann-whitney can"
+    return [f"zero variance: {cells.named(flat)}{advice}"]
+
+
+def _filled(x: Array) -> Array:
+    """Return x with a number in empty cells, so that reductions do not warn."""
+    empty = np.isnan(x).all(axis=-1, keepdims=True)
+    return np.where(empty, 0.0, x)
+
+
+def _rest(mask: Mask) -> Mask:
+    """Return a mask over the kernels under test with a row for the baseline added."""
+    return np.concatenate([np.zeros((1, *mask.shape[1:]), bool), mask])
+
+
+def _autocorrelated(x: Array, n: NDArray[np.int64]) -> Mask:
+    d = np.nan_to_num(x - means.amean(x)[..., None], posinf=0, neginf=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r = (d[..., 1:] * d[..., :-1]).sum(axis=-1) / (d * d).sum(axis=-1)
+        z = r * np.sqrt(n)
+    return np.asarray((r > AUTOCORRELATION) & (z > AUTOCORRELATION_Z))
