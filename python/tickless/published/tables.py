@@ -69,7 +69,10 @@ def table(table_id: str, rows: Sequence[Row], facts: Facts, names: Names) -> Pub
         case_title=_case_title(rows[0]["notes"]),
         statistic=facts.get("statistic", rows[0]["statistic"]),
         notes=tuple(facts["notes"]),
-        attrs=_attrs(facts, rows[0], [_cell(r, names) for r in first]),
+        attrs={
+            **_attrs(facts, rows[0], [_cell(r, names) for r in first]),
+            "notes_by_kernel": [[c.get("notes", "") for c in row] for row in lookup],
+        },
     )
 
 
@@ -223,7 +226,6 @@ def _cell(row: Row, names: Names) -> dict[str, str]:
         "unit": row["unit"],
         "param": row["parameter"],
         "direction": row["direction"],
-        "note": row["notes"],
     }
 
 
