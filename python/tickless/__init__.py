@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
+    from tickless.published import published, reports
+    from tickless.readers import read_benchmark, read_comparison, read_mmtests
     from tickless.regression import assert_no_regression
     from tickless.replay import Replay, replay
     from tickless.results import Metric, PublishedTable, Results, ResultSet
@@ -45,12 +47,18 @@ _HOME = {
     "Results": "tickless.results",
     "assert_no_regression": "tickless.regression",
     "styles": "tickless.tables.catalogue",
+    "reports": "tickless.published",
     # replay
     "IdlePeriods": "tickless.periods",
     "IdleTable": "tickless.idle_table",
     "Machine": "tickless.machine",
     "Replay": "tickless.replay",
     "replay": "tickless.replay",
+    # results from elsewhere
+    "published": "tickless.published",
+    "read_benchmark": "tickless.readers",
+    "read_comparison": "tickless.readers",
+    "read_mmtests": "tickless.readers",
 }
 
 __all__ = [
@@ -74,7 +82,12 @@ __all__ = [
     "assert_no_regression",
     "governors",
     "machines",
+    "published",
+    "read_benchmark",
+    "read_comparison",
+    "read_mmtests",
     "replay",
+    "reports",
     "styles",
 ]
 

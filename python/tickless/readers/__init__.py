@@ -117,7 +117,7 @@ def read_benchmark(
     errors: str = "report",
     tool: str | None = None,
 ) -> Results:
-    """Read the raw output of a benchmark.
+    r"""Read the raw output of a benchmark.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def read_benchmark(
     Examples
     --------
     >>> from tickless import read_benchmark
-    >>> res = read_benchmark(b"Time: 0.541\\nTime: 0.618\\n", kernel="6.12")
+    >>> res = read_benchmark(b"Time: 0.541\nTime: 0.618\n", kernel="6.12")
     >>> res.benchmark, res["time"][0, 0].tolist()
     ('hackbench', [0.541, 0.618])
     """

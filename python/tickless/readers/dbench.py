@@ -21,7 +21,8 @@ from tickless.readers.units import unit
 
 # Progress characters (^) may be glued to the front of any line, so none is anchored there.
 SECOND = re.compile(
-    r"(\d{1,9})\s{1,20}(\d{1,15})\s{1,20}(\S{1,30})\s(\S{1,30})\s{1,20}(warmup|execute)\s{1,20}(\d+) sec"
+    r"(\d{1,9})\s{1,20}(\d{1,15})\s{1,20}(\S{1,30})\s(\S{1,30})\s{1,20}"
+    r"(warmup|execute)\s{1,20}(\d+) sec"
     r"(?:\s+latency\s+(\S+)\s+(\S+))?"
 )
 THROUGHPUT = re.compile(r"Throughput\s+(\S+)\s+(\S+)(?:\s+\((NB=.*?)\))?(?:\s+(\d+) clients)?")
@@ -54,8 +55,9 @@ def read(log: Log) -> Reading:
             into.add("loadfile", found[2])
             into.sample("loadfile", int(found[3]) / 1000, found[2])
         elif found := OPERATION.match(line):
-            for name, text in zip(("count", "latency", "max_latency"), found.groups()[1:]):
-                into.add(f"op_{name}", text, found[1])
+            into.add("op_count", found[2], found[1])
+            into.add("op_latency", found[3], found[1])
+            into.add("op_max_latency", found[4], found[1])
         elif found := THROUGHPUT.search(line):
             _summary(into, found, line)
     if warmup:

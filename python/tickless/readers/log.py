@@ -94,12 +94,11 @@ class Log:
         InputError
             If the file is empty or holds no text.
         """
-        with contextlib.closing(self._blocks()) as blocks:
-            data = b""
-            for block in blocks:
-                data += block
-                if len(data) >= size:
-                    break
+        data = b""
+        for block in self._blocks():
+            data += block
+            if len(data) >= size:
+                break
         data = data[:size]
         if not data.strip():
             raise InputError(f"{self.name}: the file is empty", self.name, code="empty")
@@ -173,9 +172,7 @@ class Log:
             lines.append(self._line)
         self._faults[code] = (first, lines, count + 1)
 
-    def error(
-        self, code: str, reason: str, remedy: str = "", *, whole: bool = False
-    ) -> InputError:
+    def error(self, code: str, reason: str, remedy: str = "", *, whole: bool = False) -> InputError:
         """Return the exception for the line being read: file, line, reason, text, remedy.
 
         With `whole` the log as such is to blame and no line is named.
@@ -251,9 +248,7 @@ def _name_of(source: Source) -> str:
     return str(getattr(source, "name", "<file>"))
 
 
-def _unwrap(
-    raw: BinaryIO, magic: bytes, name: str
-) -> tuple[BinaryIO, tuple[type[Exception], ...]]:
+def _unwrap(raw: BinaryIO, magic: bytes, name: str) -> tuple[BinaryIO, tuple[type[Exception], ...]]:
     """Return the decompressed file and the exceptions a damaged archive raises."""
     if magic.startswith(b"\x1f\x8b"):
         import gzip

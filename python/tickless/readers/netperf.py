@@ -24,9 +24,7 @@ BANNER = re.compile(
 )
 UNITS_LINE = re.compile(r"(10\^[369]bits/s(?:ec)?|[KMG]?[Bb]ytes/s(?:ec)?|per sec\.?|Trans/s)")
 DIGITS = re.compile(r"^[ \t]*\d[\d.eE+\-naif ]*\s*$", re.I)
-INTERIM = re.compile(
-    r"^Interim result:\s*(\S+)\s+(\S+) over (\S+) seconds(?: ending at (\S+))?"
-)
+INTERIM = re.compile(r"^Interim result:\s*(\S+)\s+(\S+) over (\S+) seconds(?: ending at (\S+))?")
 KEYVAL = re.compile(r"^(THROUGHPUT|THROUGHPUT_UNITS|LOCAL_SEND_THROUGHPUT|REMOTE_RECV_THROUGHPUT"
                     r"|LOCAL_SEND_SIZE|PROTOCOL|DIRECTION)=(.*)$")  # fmt: skip
 OMNI_UNIT = re.compile(r"\s(\S+)\s+(10\^[369]bits/s|[KMG]?Bytes/s|Trans/s)(?:\s|$)")

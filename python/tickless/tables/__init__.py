@@ -39,6 +39,11 @@ STYLES: dict[str, str] = {
     "mmtests": "tickless.tables.mmtests",
     "summary": "tickless.tables.summary",
     "benchstat": "tickless.tables.benchstat",
+    "normalised": "tickless.tables.normalised",
+    "unixbench": "tickless.tables.unixbench",
+    "diff": "tickless.tables.diff",
+    "percent": "tickless.tables.percent",
+    "lmbench": "tickless.tables.lmbench",
 }
 """Style name to the module that lays it out."""
 

@@ -14,6 +14,7 @@ from tickless.errors import InputError, UnknownNameError
 
 FAMILIES: dict[str, str] = {
     "mmtests": "tickless.validation.mmtests",
+    "published": "tickless.validation.published",
 }
 """Family name to the module that checks it."""
 

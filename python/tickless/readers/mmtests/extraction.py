@@ -41,7 +41,8 @@ def read_extraction(
             value = log.number(fields[4].strip())
             if value is not None:
                 parts = (f.strip() for f in fields[:3])
-                values.setdefault("-".join(p for p in parts if p not in ("", "_")), []).append(value)
+                case = "-".join(p for p in parts if p not in ("", "_"))
+                values.setdefault(case, []).append(value)
     except InputError as e:
         if errors == "strict":
             raise

@@ -59,9 +59,7 @@ class Folder:
         return tuple(sorted(found))
 
 
-def find(
-    directory: Path, kernels: Sequence[str] | None
-) -> tuple[list[Folder], list[str]]:
+def find(directory: Path, kernels: Sequence[str] | None) -> tuple[list[Folder], list[str]]:
     """Return the benchmark folders below a result directory, and notes on what is left out.
 
     Raises
@@ -127,9 +125,7 @@ def _iterations(run: str, kernel: str) -> list[Folder]:
     return sorted(out, key=lambda f: (f.benchmark, f.iteration))
 
 
-def _split(
-    directory: Path, name: str, kernels: Sequence[str] | None
-) -> tuple[str, str] | None:
+def _split(directory: Path, name: str, kernels: Sequence[str] | None) -> tuple[str, str] | None:
     """Return (benchmark, kernel) of a 2018 folder name, None if no reading of it is known."""
     prefix = max((b for b in BENCHMARKS if name.startswith(f"{b}-")), key=len, default="")
     by_prefix = (prefix, name[len(prefix) + 1 :]) if prefix else None
@@ -146,9 +142,7 @@ def _split(
     return by_suffix or by_prefix
 
 
-def _chosen(
-    directory: Path, folders: list[Folder], kernels: Sequence[str] | None
-) -> list[Folder]:
+def _chosen(directory: Path, folders: list[Folder], kernels: Sequence[str] | None) -> list[Folder]:
     """Return the folders of the kernels asked for."""
     if kernels is None:
         return folders

@@ -49,7 +49,7 @@ class Column:
     sampled : bool
         Take the periodic figures instead of the results.
     scale : float
-        Factor the values are divided by.
+        The tool divides the values of the log by this.
     case : callable
         Reading's case to its printed form, or None to leave the case out.
     by_name : bool

@@ -141,22 +141,25 @@ def _benchmark(
         arrays = [[gathered.samples(c, k) for c in cases] for k in kernels]
         warnings = gaps + _count_gaps(arrays, kernels, cases)
         metric, info = rule.tables[table]
-        yield f"{benchmark}.{table}" if table else benchmark, Results(
-            benchmark=benchmark,
-            machine=machine,
-            kernels=kernels,
-            cases=tuple(cases),
-            metrics={metric: padded(arrays)},
-            metric_info={metric: info},
-            primary=metric,
-            notes=tuple([_sentence(w) for w in warnings] + [str(n) for n in log_notes]),
-            attrs={
-                "source": str(root),
-                "mmtests_era": era,
-                "mmtests_benchmark": benchmark,
-                "sub_heading": table,
-                "warnings": warnings,
-            },
+        yield (
+            f"{benchmark}.{table}" if table else benchmark,
+            Results(
+                benchmark=benchmark,
+                machine=machine,
+                kernels=kernels,
+                cases=tuple(cases),
+                metrics={metric: padded(arrays)},
+                metric_info={metric: info},
+                primary=metric,
+                notes=tuple([_sentence(w) for w in warnings] + [str(n) for n in log_notes]),
+                attrs={
+                    "source": str(root),
+                    "mmtests_era": era,
+                    "mmtests_benchmark": benchmark,
+                    "sub_heading": table,
+                    "warnings": warnings,
+                },
+            ),
         )
 
 
@@ -168,9 +171,7 @@ def _era(benchmark: str, folders: Sequence[Folder]) -> tuple[str, Rule]:
     else:
         names = {n for f in folders for n, _ in f.files}
         fitting = [
-            r
-            for r in rules
-            if r.eras != (OLD,) and any(r.files.fullmatch(n) for n in names)
+            r for r in rules if r.eras != (OLD,) and any(r.files.fullmatch(n) for n in names)
         ] or [r for r in rules if r.eras != (OLD,)]
         if len(fitting) > 1:
             fitting = [r for r in fitting if (HEAD in r.eras) == _prints_new(folders, fitting[0])]
