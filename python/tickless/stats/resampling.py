@@ -25,7 +25,7 @@ def permutation(pairs: Pairs) -> Outcome:
     from scipy.stats import permutation_test
 
     boot = bootstrap(pairs)
-    p = nothing(len(pairs.base))
+    p = nothing(pairs.n_rows)
     for rows, base, new in pairs.groups(least=1):
         n = base.shape[1] + new.shape[1]
         draws = min(comb(n, base.shape[1]), max(pairs.resamples, 9_999))
@@ -52,7 +52,7 @@ def bootstrap(pairs: Pairs) -> Outcome:
     """
     from scipy.stats import bootstrap as draw
 
-    p, low, high = (nothing(len(pairs.base)) for _ in range(3))
+    p, low, high = (nothing(pairs.n_rows) for _ in range(3))
     statistic = _change(pairs.mean)
     for rows, base, new in pairs.groups(least=FEWEST):
         step = max(1, BLOCK // (base.shape[1] + new.shape[1]) // pairs.resamples)
