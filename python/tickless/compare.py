@@ -335,7 +335,7 @@ def compare(
     moments = Moments.of(x)
     center = _center(x, moments, info, chosen, results)
     change = means.change_pct(center, center[:1])
-    pairs = Pairs(x, moments, info.mean, alpha, resamples, rng)
+    pairs = Pairs(x, moments, info.mean, alpha, resamples, rng, ~np.isnan(change[1:]))
     tested = _test(x, pairs, info, chosen, correction, min_effect_pct, change)
     detectable = _with_baseline(welch.detectable_pct(pairs).reshape(center[1:].shape), np.nan)
     said = [
@@ -446,10 +446,9 @@ def _test(
         return _bug_compatible(x, pairs, info, rule, change)
     shape = change[1:].shape
     found = rule.test(pairs)
-    usable = ~np.isnan(change[1:])
-    raw = np.where(usable, found.p.reshape(shape), np.nan)
+    raw = np.where(pairs.usable, found.p.reshape(shape), np.nan)
     p = rules.corrected(raw, correction)
-    low, high = (np.where(usable, e.reshape(shape), np.nan) for e in (found.low, found.high))
+    low, high = (np.where(pairs.usable, e.reshape(shape), np.nan) for e in (found.low, found.high))
     if info.sign < 0:
         low, high = 0.0 - high, 0.0 - low
     with np.errstate(invalid="ignore"):

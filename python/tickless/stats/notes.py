@@ -125,21 +125,21 @@ def _too_few(n: NDArray[np.int64], rule: Rule, alpha: float, cells: Cells) -> li
     if rule.era is not None:
         return []
     n0, n1 = np.broadcast_to(n[:1], n[1:].shape), n[1:]
+    fewest = np.minimum(n0, n1)
     out = []
-    below = (np.minimum(n0, n1) < max(rule.least, 2)) & (n0 > 0) & (n1 > 0)
+    below = (fewest < rule.least) & (fewest > 0)
+    if below.any():
+        out.append(
+            f"fewer than {rule.least} samples, no {rule.name} test: {cells.named(_rest(below))}"
+        )
     if rule.name in ("mann-whitney", "permutation"):
         for a, b in np.unique(np.stack([n0.ravel(), n1.ravel()], axis=1), axis=0):
-            if a and b and (least := ranks.least_p(int(a), int(b))) > alpha:
+            if min(a, b) >= rule.least and (least := ranks.least_p(int(a), int(b))) > alpha:
                 mask = _rest((n0 == a) & (n1 == b))
                 out.append(
                     f"{a} + {b} samples cannot reach p < {alpha:g} (at best {least:.2g}): "
                     f"{cells.named(mask)}"
                 )
-    elif below.any():
-        out.append(
-            f"fewer than {max(rule.least, 2)} samples, no {rule.name} test: "
-            f"{cells.named(_rest(below))}"
-        )
     return out
 
 

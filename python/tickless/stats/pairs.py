@@ -30,6 +30,9 @@ class Pairs:
         Draws of the resampling tests.
     rng : object
         Whatever `numpy.random.default_rng` takes.
+    usable : ndarray of bool
+        ``(n_kernels - 1, n_cases)``: where both sides have the reported statistic; `groups` leaves
+        the other rows out.
     """
 
     x: Array
@@ -38,6 +41,7 @@ class Pairs:
     alpha: float
     resamples: int
     rng: object
+    usable: NDArray[np.bool_]
 
     @property
     def n_rows(self) -> int:
@@ -72,8 +76,9 @@ class Pairs:
         n = np.stack([n0.ravel(), n1.ravel()], axis=1)
         for a, b in np.unique(n, axis=0):
             if min(a, b) >= least:
-                rows = np.flatnonzero((n == (a, b)).all(axis=1))
-                yield rows, _packed(base[rows], a), _packed(new[rows], b)
+                rows = np.flatnonzero((n == (a, b)).all(axis=1) & self.usable.ravel())
+                if len(rows):
+                    yield rows, _packed(base[rows], a), _packed(new[rows], b)
 
 
 @dataclass(frozen=True)

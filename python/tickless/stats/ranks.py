@@ -25,7 +25,7 @@ def mann_whitney(pairs: Pairs) -> Outcome:
     could reach the level.
     """
     p, low, high = (nothing(pairs.n_rows) for _ in range(3))
-    for rows, base, new in pairs.groups(least=1):
+    for rows, base, new in pairs.groups():
         p[rows] = _p(base, new, pairs.rng)
         low[rows], high[rows] = _ratio_interval(base, new, pairs.alpha)
     return Outcome(p, low, high)

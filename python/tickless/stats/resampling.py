@@ -26,7 +26,7 @@ def permutation(pairs: Pairs) -> Outcome:
 
     boot = bootstrap(pairs)
     p = nothing(pairs.n_rows)
-    for rows, base, new in pairs.groups(least=1):
+    for rows, base, new in pairs.groups():
         n = base.shape[1] + new.shape[1]
         draws = min(comb(n, base.shape[1]), max(pairs.resamples, 9_999))
         step = max(1, BLOCK // (n * min(draws, 1_000)))
