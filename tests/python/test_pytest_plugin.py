@@ -6,8 +6,14 @@ import json
 import sys
 
 import pytest
+import scipy.special  # noqa: F401  numpy and scipy cannot be loaded anew by each inner run
+
+import tickless.baselines
+import tickless.regression  # noqa: F401
 
 pytest_plugins = "pytester"
+LEAN = ("-p", "no:hypothesispytest", "-p", "no:benchmark")
+"""The inner runs do without plugins that take seconds to load."""
 
 MEASURE = """
 import numpy as np
@@ -30,7 +36,7 @@ def test_slower(tickless):
     tickless.assert_no_regression(measured(0.9).compare("stock"), max_loss_pct=2)
 """
     )
-    result = pytester.runpytest("-p", "no:cacheprovider")
+    result = pytester.runpytest(*LEAN)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -55,7 +61,7 @@ def test_faster(tickless):
     assert_no_regression(c, max_loss_pct=0.5)
 """
     )
-    pytester.runpytest().assert_outcomes(passed=1)
+    pytester.runpytest(*LEAN).assert_outcomes(passed=1)
 
 
 CHECK = """
@@ -66,7 +72,7 @@ def test_kept(tickless):
 
 def run(pytester, factor, *args, kernels=("stock", "patched")):
     pytester.makepyfile(MEASURE + CHECK.format(factor=factor, kernels=kernels))
-    return pytester.runpytest(*args)
+    return pytester.runpytest(*args, *LEAN)
 
 
 @pytest.fixture(autouse=True)
@@ -125,8 +131,8 @@ def test_unused():
     assert not late
 """
     )
-    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*LEAN).assert_outcomes(passed=1)
 
 
 def test_the_plugin_is_found_by_its_entry_point(pytester):
-    pytester.runpytest_subprocess("--help").stdout.fnmatch_lines(["*--tickless-baseline=FILE*"])
+    pytester.runpytest_subprocess("--help", *LEAN).stdout.fnmatch_lines(["*--tickless-baseline=FILE*"])
