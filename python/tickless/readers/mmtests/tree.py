@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tickless.errors import InputError
 from tickless.readers.convert import padded
-from tickless.readers.log import Log, LogNote
+from tickless.readers.log import BLOCK, Log, LogNote
 from tickless.readers.mmtests.extraction import read_extraction
 from tickless.readers.mmtests.layout import Folder, find, natural
 from tickless.readers.mmtests.rules import HEAD, MID, OLD, RULES, Column, Rule, rules_for
@@ -214,8 +214,9 @@ def _folder(
         try:
             reading = rule.reader.read(log)
         except InputError as e:
+            e = _other_tool(log, rule) or e
             if errors == "strict":
-                raise
+                raise e from None
             if errors == "report":
                 notes.append(LogNote(e.code, str(e).removeprefix(f"{path}: "), path, (), 1))
             continue
@@ -223,6 +224,20 @@ def _folder(
         notes += reading.notes
         words = _words(folder, benchmark, reading)
         yield from _rows(rule, reading, groups, words)
+
+
+def _other_tool(log: Log, rule: Rule) -> InputError | None:
+    """Return an error that names the tool if a log without results is another tool's."""
+    from tickless.readers import detect
+
+    try:
+        reader = detect(log.head(BLOCK))
+    except InputError:
+        return None
+    if reader is None or reader is rule.reader:
+        return None
+    reason = f"output of {reader.name} among the logs of {rule.reader.name}"
+    return log.error("mixed-benchmarks", reason, "move it to its own folder", whole=True)
 
 
 def _words(folder: Folder, benchmark: str, reading: Reading) -> dict[str, str]:
