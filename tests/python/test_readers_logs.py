@@ -7,6 +7,7 @@ import pickle
 import tracemalloc
 
 import pytest
+
 import tickless
 from tickless.readers import read_log
 from tickless.readers.log import LONGEST_LINE, Log
@@ -184,7 +185,7 @@ def test_several_logs_are_repeats_and_other_tools_are_refused():
 def test_arguments_are_checked():
     with pytest.raises(tickless.InvalidParameterError, match="errors="):
         tickless.read_benchmark(RUNS, errors="loud")
-    with pytest.raises(tickless.UnknownNameError, match="known: .*hackbench"):
+    with pytest.raises(tickless.UnknownNameError, match=r"known: .*hackbench"):
         tickless.read_benchmark(RUNS, tool="hackbenc")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import tickless
 from conftest import shared_or_skip
 from tickless.readers.mmtests.layout import natural
@@ -28,7 +29,9 @@ def expected(folder: Path) -> dict[tuple[str, str, str], list[float]]:
     """Return the samples the reference tool extracted: by benchmark, kernel and operation."""
     packed = folder / "values.csv.xz"
     plain = folder / "values.csv"
-    text = lzma.open(packed, "rt").read() if packed.exists() else plain.read_text()
+    text = (
+        lzma.decompress(packed.read_bytes()) if packed.exists() else plain.read_bytes()
+    ).decode()
     out: dict[tuple[str, str, str], list[float]] = {}
     for row in csv.DictReader(text.splitlines()):
         key = (row["benchmark"], row["kernel"], row["operation"])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import tickless
 from conftest import shared_or_skip
 from tickless.readers import READERS, detect, read_log
@@ -154,7 +155,7 @@ def test_an_interrupted_dbench_run_says_that_it_has_running_figures_only():
     assert any("running figures" in n for n in res.notes)
 
 
-TCP = """MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to localhost () port 0 AF_INET
+TCP = """MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to localhost () port 0
 Recv   Send    Send                          
 Socket Socket  Message  Elapsed              
 Size   Size    Size     Time     Throughput  
