@@ -195,7 +195,7 @@ def test_names_are_registered_and_labels_reproduce_the_headings():
     assert label("4.18-teo-v1", "teo-v5", "000-netperf-udp-8x-SKYLAKE-UMA-updated") == "4.18.0-teo"
     assert label("eevdf-curb", "eevdf-2023", "004-ycsb") == "eevdf_curb"
     assert alias("kernel", "teo", "teo-v5") == "4.18-teo-v1"
-    with pytest.raises(tickless.UnknownNameError, match="nearest: .*eevdf"):
+    with pytest.raises(tickless.UnknownNameError, match=r"nearest: .*eevdf"):
         label("eevdf-curbb", "eevdf-2023")
     with pytest.raises(tickless.UnknownNameError):
         alias("kernel", "no such kernel")

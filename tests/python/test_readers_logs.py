@@ -60,7 +60,7 @@ def test_a_value_in_an_unfinished_last_line_is_kept_and_named():
         (b"BZh91AY" + b"x" * 40, "bzip2"),
         (b"dear list,\nno numbers here\n", "unknown-format"),
         (HACKBENCH, "no-values"),
-        (b"Time: abc\n", "no-values"),
+        (HACKBENCH + b"Time: abc\n", "no-values"),
     ],
 )
 def test_what_is_no_readable_log_is_a_typed_error(data, code):
