@@ -23,17 +23,30 @@ from tickless.errors import (
 
 if TYPE_CHECKING:
     from tickless.catalogue import governors, machines
+    from tickless.compare import Comparison, ComparisonSet
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
     from tickless.published import published, reports
     from tickless.readers import read_benchmark, read_comparison, read_mmtests
+    from tickless.regression import assert_no_regression
     from tickless.replay import Replay, replay
+    from tickless.results import Metric, PublishedTable, Results, ResultSet
+    from tickless.tables.catalogue import styles
 
 _HOME = {
     # lists
     "governors": "tickless.catalogue",
     "machines": "tickless.catalogue",
+    # results and comparison
+    "Comparison": "tickless.compare",
+    "ComparisonSet": "tickless.compare",
+    "Metric": "tickless.results",
+    "PublishedTable": "tickless.results",
+    "ResultSet": "tickless.results",
+    "Results": "tickless.results",
+    "assert_no_regression": "tickless.regression",
+    "styles": "tickless.tables.catalogue",
     "reports": "tickless.published",
     # replay
     "IdlePeriods": "tickless.periods",
@@ -49,17 +62,24 @@ _HOME = {
 }
 
 __all__ = [
+    "Comparison",
+    "ComparisonSet",
     "IdlePeriods",
     "IdleTable",
     "InputError",
     "InvalidParameterError",
     "Machine",
+    "Metric",
+    "PublishedTable",
     "Replay",
+    "ResultSet",
+    "Results",
     "ShapeError",
     "TicklessError",
     "TicklessWarning",
     "UnknownNameError",
     "__version__",
+    "assert_no_regression",
     "governors",
     "machines",
     "published",
@@ -68,6 +88,7 @@ __all__ = [
     "read_mmtests",
     "replay",
     "reports",
+    "styles",
 ]
 
 if _DEBUG_BUILD:

@@ -14,6 +14,8 @@ from tickless.errors import InvalidParameterError, UnknownNameError
 from tickless.results import Array, Metric, PublishedTable, Results, ResultSet
 from tickless.stats import means, mmtests, notes, rules, welch
 from tickless.stats.mmtests_benchmarks import Profile, profile
+from tickless.stats.moments import Moments
+from tickless.stats.moments import center as center_of
 from tickless.stats.pairs import Pairs
 from tickless.stats.summary import LETTER
 from tickless.stats.summary import rows as summary_rows
@@ -120,7 +122,7 @@ class Comparison(View):
         """Half width of each mean's interval of level ``1 - alpha``, percent of the mean."""
         if self.samples is None:
             return np.full(self.center.shape, np.nan)
-        return welch.half_width_pct(self.samples, self.alpha)
+        return welch.half_width_pct(Moments.of(self.samples), self.alpha)
 
     def statistics(self) -> list[tuple[mmtests.Row, Array]]:
         """Return the rows of a sound table with their percentages; styles ask for it."""
@@ -330,19 +332,19 @@ def compare(
     x = x.reshape(*x.shape[:2], -1)[order]
     info = results.metric_info[name]
     cells = notes.Cells([results.kernels[i] for i in order], results.cases)
-    spread = _describe(x, info, chosen, results)
-    center = spread["center"]
-    with np.errstate(invalid="ignore"):
-        change = means.change_pct(center, center[:1])
-    pairs = _pairs(x, info, alpha, resamples, rng)
+    moments = Moments.of(x)
+    center = _center(x, moments, info, chosen, results)
+    change = means.change_pct(center, center[:1])
+    pairs = Pairs(x, moments, info.mean, alpha, resamples, rng, ~np.isnan(change[1:]))
     tested = _test(x, pairs, info, chosen, correction, min_effect_pct, change)
-    said = (
+    detectable = _with_baseline(welch.detectable_pct(pairs).reshape(center[1:].shape), np.nan)
+    said = [
         *results.notes,
-        *notes.sample_notes(x, info, chosen, alpha, cells),
+        *notes.sample_notes(x, moments, info, chosen, alpha, cells),
         *tested.pop("notes"),
-    )
-    shape = center[1:].shape
-    detectable = _with_baseline(welch.detectable_pct(pairs).reshape(shape), np.nan)
+    ]
+    if chosen.era is None:
+        said += notes.undetected(change, tested["significant"], detectable, cells)
     return Comparison(
         benchmark=results.benchmark,
         machine=results.machine,
@@ -358,6 +360,10 @@ def compare(
         min_effect_pct=min_effect_pct,
         correction=correction,
         samples=x,
+        count=moments.n,
+        center=center,
+        stddev=moments.stddev,
+        cv_pct=moments.cv_pct,
         change_pct=change,
         improvement_pct=0.0 + info.sign * change,
         detectable_pct=detectable,
@@ -367,7 +373,6 @@ def compare(
         normalised=False,
         notes=tuple(dict.fromkeys(said)),
         attrs=results.attrs,
-        **spread,
         **tested,
     )
 
@@ -417,29 +422,14 @@ def _baseline_first(results: Results | PublishedTable, baseline: str) -> list[in
     return [base, *(i for i in range(len(results.kernels)) if i != base)]
 
 
-def _describe(x: Array, info: Metric, rule: rules.Rule, results: Results) -> dict[str, Any]:
-    """Return count, center, stddev and cv_pct of every cell."""
+def _center(x: Array, moments: Moments, info: Metric, rule: rules.Rule, results: Results) -> Array:
+    """Return the reported mean of every cell, as the rule's era computes it."""
     if rule.era is None:
-        center = means.center(x, info.mean)
-    else:
-        how = profile(rule.era, *_names(results.benchmark, results.attrs))
-        extracted = _as_extracted(x, how, rule.era)
-        row = mmtests.summarise(extracted, info.better, rule.era, how.summary, how.label)
-        center = next(r.value for r in row.rows if r.is_center)
-        center = np.where(mmtests.missing(center), np.nan, center)
-    with np.errstate(invalid="ignore"):
-        return {
-            "count": means.count(x),
-            "center": np.where(np.isinf(x).any(axis=-1), np.nan, center),
-            "stddev": means.stddev(x),
-            "cv_pct": means.cv_pct(x),
-        }
-
-
-def _pairs(x: Array, info: Metric, alpha: float, resamples: int, rng: Any) -> Pairs:
-    new = x[1:].reshape(-1, x.shape[-1])
-    base = np.broadcast_to(x[:1], x[1:].shape).reshape(new.shape)
-    return Pairs(base, new, info.mean, info.sign, alpha, resamples, rng)
+        return center_of(x, moments, info.mean)
+    how = profile(rule.era, *_names(results.benchmark, results.attrs))
+    extracted = _as_extracted(x, how, rule.era)
+    found = mmtests.center(extracted, info.better, rule.era, how.summary)
+    return np.where(mmtests.missing(found) | moments.infinite, np.nan, found)
 
 
 def _test(
@@ -456,10 +446,9 @@ def _test(
         return _bug_compatible(x, pairs, info, rule, change)
     shape = change[1:].shape
     found = rule.test(pairs)
-    usable = ~np.isnan(change[1:])
-    raw = np.where(usable, found.p.reshape(shape), np.nan)
+    raw = np.where(pairs.usable, found.p.reshape(shape), np.nan)
     p = rules.corrected(raw, correction)
-    low, high = (np.where(usable, e.reshape(shape), np.nan) for e in (found.low, found.high))
+    low, high = (np.where(pairs.usable, e.reshape(shape), np.nan) for e in (found.low, found.high))
     if info.sign < 0:
         low, high = 0.0 - high, 0.0 - low
     with np.errstate(invalid="ignore"):

@@ -210,6 +210,25 @@ class Results:
         """Return the position of a kernel given by name or by printed label."""
         return kernel_index(self.kernels, self.kernel_labels, name)
 
+    @staticmethod
+    def join(parts: Sequence[Results]) -> Results:
+        """Return the kernels of several results of one benchmark side by side.
+
+        Parameters
+        ----------
+        parts : sequence of Results
+            Same benchmark, machine and units. A kernel that occurs twice has the repeats of both;
+            a case that a part lacks is missing for its kernels, and noted.
+
+        Raises
+        ------
+        InvalidParameterError
+            If benchmarks, machines or units differ.
+        """
+        from tickless.results_join import join
+
+        return join(parts)
+
     def compare(self, baseline: str, *, metric: str | None = None, **options: Any) -> Comparison:
         """Compare every kernel with one of them.
 

@@ -345,6 +345,12 @@ def _pick(ordered: Array, place: NDArray[np.int64] | int, n: NDArray[np.int64]) 
     return np.where(n > 0, value, np.nan)
 
 
+def center(x: Array, better: str, era: str, summary: str) -> Array:
+    """Return the value of the row that carries the asterisks; NaN or the sentinel for none."""
+    s = Samples(x, better, era)
+    return single(s, "")[0].value if summary == "Singleops" else s.mean()
+
+
 @dataclass(frozen=True)
 class Summary:
     """Everything one MMTests table is printed from.

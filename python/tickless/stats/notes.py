@@ -12,11 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless.results import Array, Metric
-from tickless.stats import means, ranks
+from tickless.stats import ranks
+from tickless.stats.moments import Moments
 from tickless.stats.rules import Rule
 
 NOISY_PCT = 10.0
 """Coefficient of variation above which a cell is called noisy."""
+MOST_UNDETECTED = 24
+"""Cases listed with their smallest detectable effect; the arrays hold all."""
 FEW_NAMED = 3
 """Cells a sentence names before it only counts."""
 AUTOCORRELATION = 0.5
@@ -53,7 +56,7 @@ class Cells:
 
 
 def sample_notes(
-    x: Array, metric: Metric, rule: Rule, alpha: float, cells: Cells
+    x: Array, m: Moments, metric: Metric, rule: Rule, alpha: float, cells: Cells
 ) -> tuple[str, ...]:
     """Return what is to be said about the samples before any test.
 
@@ -61,6 +64,8 @@ def sample_notes(
     ----------
     x : ndarray
         ``(n_kernels, n_cases, n_samples)``, baseline first, NaN-padded.
+    m : Moments
+        Of the same samples.
     metric : Metric
         Direction and mean.
     rule : Rule
@@ -70,28 +75,26 @@ def sample_notes(
     cells : Cells
         Names.
     """
-    n = means.count(x)
-    out = [*_gaps(n, cells), *_values(x, n, metric, cells)]
+    out = [*_gaps(m.n, cells), *_values(m, metric, cells)]
+    cv = m.cv_pct
     with np.errstate(invalid="ignore"):
-        cv = means.cv_pct(x)
-        noisy = np.asarray(cv > NOISY_PCT)
+        noisy = cv > NOISY_PCT
+        auto = (m.lag1 > AUTOCORRELATION) & (m.lag1 * np.sqrt(m.n) > AUTOCORRELATION_Z)
     if noisy.any():
         out.append(f"CV above {NOISY_PCT:g} %: {cells.named(noisy, cv, ' %')}")
-    if (auto := _autocorrelated(x, n)).any():
+    if auto.any():
         out.append(
             f"samples follow each other (autocorrelation above {AUTOCORRELATION:g}), p is too "
-            f"small: {cells.named(auto)}"
+            f"small: {cells.named(auto, m.lag1)}"
         )
-    return (*out, *_too_few(n, rule, alpha, cells), *_no_spread(x, n, rule, cells))
+    return (*out, *_too_few(m.n, rule, alpha, cells), *_no_spread(m.flat, rule, cells))
 
 
 def _gaps(n: NDArray[np.int64], cells: Cells) -> list[str]:
     out = []
     lost = n == 0
     if lost[0].any():
-        without = np.zeros_like(lost)
-        without[0] = lost[0]
-        out.append(f"missing from the baseline, not compared: {cells.named(without)}")
+        out.append(f"missing from the baseline, not compared: {cells.named(lost[:1])}")
     rest = lost & ~lost[:1]
     if rest.any():
         out.append(f"no samples: {cells.named(rest)}")
@@ -105,18 +108,16 @@ def _gaps(n: NDArray[np.int64], cells: Cells) -> list[str]:
     return out
 
 
-def _values(x: Array, n: NDArray[np.int64], metric: Metric, cells: Cells) -> list[str]:
+def _values(m: Moments, metric: Metric, cells: Cells) -> list[str]:
     out = []
-    if (infinite := np.isinf(x).any(axis=-1)).any():
-        out.append(f"infinite values, not compared: {cells.named(infinite)}")
+    if m.infinite.any():
+        out.append(f"infinite values, not compared: {cells.named(m.infinite)}")
     if metric.mean == "harmonic":
-        low = (n > 0) & ~means.positive(x)
+        low = np.asarray(m.low <= 0)
         if low.any():
             out.append(f"no harmonic mean of values at or below 0: {cells.named(low)}")
-    elif (zero := (means.amean(x) == 0)[:1]).any():
-        mask = np.zeros(n.shape, bool)
-        mask[:1] = zero
-        out.append(f"no percentage of a baseline of 0: {cells.named(mask)}")
+    elif (zero := np.asarray(m.mean == 0)[:1]).any():
+        out.append(f"no percentage of a baseline of 0: {cells.named(zero)}")
     return out
 
 
@@ -124,40 +125,32 @@ def _too_few(n: NDArray[np.int64], rule: Rule, alpha: float, cells: Cells) -> li
     if rule.era is not None:
         return []
     n0, n1 = np.broadcast_to(n[:1], n[1:].shape), n[1:]
+    fewest = np.minimum(n0, n1)
     out = []
-    below = (np.minimum(n0, n1) < max(rule.least, 2)) & (n0 > 0) & (n1 > 0)
+    below = (fewest < rule.least) & (fewest > 0)
+    if below.any():
+        out.append(
+            f"fewer than {rule.least} samples, no {rule.name} test: {cells.named(_rest(below))}"
+        )
     if rule.name in ("mann-whitney", "permutation"):
         for a, b in np.unique(np.stack([n0.ravel(), n1.ravel()], axis=1), axis=0):
-            if a and b and (least := ranks.least_p(int(a), int(b))) > alpha:
+            if min(a, b) >= rule.least and (least := ranks.least_p(int(a), int(b))) > alpha:
                 mask = _rest((n0 == a) & (n1 == b))
                 out.append(
                     f"{a} + {b} samples cannot reach p < {alpha:g} (at best {least:.2g}): "
                     f"{cells.named(mask)}"
                 )
-    elif below.any():
-        out.append(
-            f"fewer than {max(rule.least, 2)} samples, no {rule.name} test: "
-            f"{cells.named(_rest(below))}"
-        )
     return out
 
 
-def _no_spread(x: Array, n: NDArray[np.int64], rule: Rule, cells: Cells) -> list[str]:
-    with np.errstate(invalid="ignore"):
-        flat = (n > 1) & (np.nanmax(_filled(x), axis=-1) == np.nanmin(_filled(x), axis=-1))
+def _no_spread(flat: Mask, rule: Rule, cells: Cells) -> list[str]:
     if not flat.any():
         return []
-    advice = ""
     both = flat[1:] & flat[:1]
+    advice = ""
     if rule.name in ("welch", "bootstrap") and both.any():
-        advice = f"; {rule.name} cannot compare two of them, mann-whitney can"
+        advice = f"; {rule.name} cannot compare two such cells, mann-whitney can"
     return [f"zero variance: {cells.named(flat)}{advice}"]
-
-
-def _filled(x: Array) -> Array:
-    """Return x with a number in empty cells, so that reductions do not warn."""
-    empty = np.isnan(x).all(axis=-1, keepdims=True)
-    return np.where(empty, 0.0, x)
 
 
 def _rest(mask: Mask) -> Mask:
@@ -165,9 +158,33 @@ def _rest(mask: Mask) -> Mask:
     return np.concatenate([np.zeros((1, *mask.shape[1:]), bool), mask])
 
 
-def _autocorrelated(x: Array, n: NDArray[np.int64]) -> Mask:
-    d = np.nan_to_num(x - means.amean(x)[..., None], posinf=0, neginf=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        r = (d[..., 1:] * d[..., :-1]).sum(axis=-1) / (d * d).sum(axis=-1)
-        z = r * np.sqrt(n)
-    return np.asarray((r > AUTOCORRELATION) & (z > AUTOCORRELATION_Z))
+def undetected(
+    improvement: Array, significant: Mask, detectable: Array, cells: Cells
+) -> tuple[str, ...]:
+    """Return, per kernel, what the samples could have shown where no difference was found.
+
+    Parameters
+    ----------
+    improvement, detectable : ndarray
+        ``(n_kernels, n_cases)`` in percent.
+    significant : ndarray of bool
+        What was found.
+    cells : Cells
+        Names.
+    """
+    out = []
+    for k in range(1, len(cells.kernels)):
+        none = np.flatnonzero(~significant[k] & ~np.isnan(improvement[k]))
+        if not len(none):
+            continue
+        named = [
+            cells.cases[c]
+            + (f" {detectable[k, c]:.2g} %" if np.isfinite(detectable[k, c]) else " none")
+            for c in none[:MOST_UNDETECTED].tolist()
+        ]
+        more = len(none) - len(named)
+        out.append(
+            f"{cells.kernels[k]}: no difference found in {len(none)} of {len(cells.cases)} cases; "
+            f"smallest detectable: {', '.join(named)}" + (f" and {more} more" if more else "")
+        )
+    return tuple(out)

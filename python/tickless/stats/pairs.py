@@ -9,36 +9,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless.results import Array
-from tickless.stats.means import count
+from tickless.stats.moments import Moments
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two samples per row, NaN-padded.
+    """Every kernel under test against the baseline; a row is one kernel and case.
 
     Attributes
     ----------
-    base, new : ndarray
-        ``(n_rows, n)``: samples of the baseline and of the kernel under test.
+    x : ndarray
+        ``(n_kernels, n_cases, n)``, baseline first, NaN-padded.
+    moments : Moments
+        Of the same samples.
     mean : str
         The statistic the table reports: ``"arithmetic"``, ``"harmonic"`` or ``"median"``.
-    sign : int
-        +1 if higher is better, else -1.
     alpha : float
         Level of the test; intervals have level ``1 - alpha``.
     resamples : int
         Draws of the resampling tests.
     rng : object
         Whatever `numpy.random.default_rng` takes.
+    usable : ndarray of bool
+        ``(n_kernels - 1, n_cases)``: where both sides have the reported statistic; `groups` leaves
+        the other rows out.
     """
 
-    base: Array
-    new: Array
+    x: Array
+    moments: Moments
     mean: str
-    sign: int
     alpha: float
     resamples: int
     rng: object
+    usable: NDArray[np.bool_]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, ``(n_kernels - 1) * n_cases``."""
+        return int((self.x.shape[0] - 1) * self.x.shape[1])
+
+    @property
+    def new(self) -> Array:
+        """Samples of the kernels under test, ``(n_rows, n)``."""
+        return self.x[1:].reshape(self.n_rows, self.x.shape[2])
+
+    @property
+    def base(self) -> Array:
+        """Samples of the baseline for the same rows, ``(n_rows, n)``."""
+        return np.broadcast_to(self.x[:1], self.x[1:].shape).reshape(self.n_rows, self.x.shape[2])
 
     def groups(self, least: int = 2) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
         """Yield rows with equal counts together, without padding.
@@ -53,11 +71,14 @@ class Pairs:
         rows, base, new : ndarray
             Row numbers, ``(n_rows, n_base)``, ``(n_rows, n_new)``.
         """
-        n = np.stack([count(self.base), count(self.new)], axis=1)
-        for n0, n1 in np.unique(n, axis=0):
-            if min(n0, n1) >= least:
-                rows = np.flatnonzero((n == (n0, n1)).all(axis=1))
-                yield rows, _packed(self.base[rows], n0), _packed(self.new[rows], n1)
+        base, new = self.base, self.new
+        n0, n1 = np.broadcast_arrays(self.moments.n[:1], self.moments.n[1:])
+        n = np.stack([n0.ravel(), n1.ravel()], axis=1)
+        for a, b in np.unique(n, axis=0):
+            if min(a, b) >= least:
+                rows = np.flatnonzero((n == (a, b)).all(axis=1) & self.usable.ravel())
+                if len(rows):
+                    yield rows, _packed(base[rows], a), _packed(new[rows], b)
 
 
 @dataclass(frozen=True)

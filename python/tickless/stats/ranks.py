@@ -24,8 +24,8 @@ def mann_whitney(pairs: Pairs) -> Outcome:
     of a factor between the two distributions. It is unbounded, and given as NaN, where no result
     could reach the level.
     """
-    p, low, high = (nothing(len(pairs.base)) for _ in range(3))
-    for rows, base, new in pairs.groups(least=1):
+    p, low, high = (nothing(pairs.n_rows) for _ in range(3))
+    for rows, base, new in pairs.groups():
         p[rows] = _p(base, new, pairs.rng)
         low[rows], high[rows] = _ratio_interval(base, new, pairs.alpha)
     return Outcome(p, low, high)

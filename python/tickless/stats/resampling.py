@@ -25,8 +25,8 @@ def permutation(pairs: Pairs) -> Outcome:
     from scipy.stats import permutation_test
 
     boot = bootstrap(pairs)
-    p = nothing(len(pairs.base))
-    for rows, base, new in pairs.groups(least=1):
+    p = nothing(pairs.n_rows)
+    for rows, base, new in pairs.groups():
         n = base.shape[1] + new.shape[1]
         draws = min(comb(n, base.shape[1]), max(pairs.resamples, 9_999))
         step = max(1, BLOCK // (n * min(draws, 1_000)))
@@ -52,7 +52,7 @@ def bootstrap(pairs: Pairs) -> Outcome:
     """
     from scipy.stats import bootstrap as draw
 
-    p, low, high = (nothing(len(pairs.base)) for _ in range(3))
+    p, low, high = (nothing(pairs.n_rows) for _ in range(3))
     statistic = _change(pairs.mean)
     for rows, base, new in pairs.groups(least=FEWEST):
         step = max(1, BLOCK // (base.shape[1] + new.shape[1]) // pairs.resamples)

@@ -52,7 +52,7 @@ RULES: dict[str, Rule] = {
     r.name: r
     for r in (
         Rule("welch", "t test with unequal variances", welch),
-        Rule("mann-whitney", "rank test, exact for few samples", mann_whitney, least=1),
+        Rule("mann-whitney", "rank test, exact for few samples", mann_whitney),
         Rule("permutation", "permutation test of the reported statistic", permutation),
         Rule("bootstrap", "BCa interval of the change", bootstrap, least=3, by_interval=True),
         Rule("mmtests-2018", "t test at 10 % as MMTests had it in 2018", None, "2018"),

@@ -200,7 +200,7 @@ def _tolerances(c: Comparison) -> dict[str, np.ndarray]:
 
 def _near(expected: str, found: str, tolerance: dict[str, np.ndarray]) -> bool:
     """Tell whether a random row is as close as its own scatter allows."""
-    label, case = (expected.split() + ["", ""])[:2]
+    label, case = [*expected.split(), "", ""][:2]
     theirs, ours = (_values(line) for line in (expected, found))
     if len(theirs) != len(ours):
         return False
