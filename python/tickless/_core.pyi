@@ -13,6 +13,7 @@ DEBUG_BUILD: Final[bool]
 
 def machine_names() -> list[str]: ...
 def machine(name: str) -> dict[str, Any]: ...
+
 @final
 class IdleTable:
     def __new__(

@@ -120,8 +120,11 @@ fn check(table: &IdleTable, periods: &Periods<'_>, options: &Options<'_>) -> Res
 }
 
 fn notes(table: &IdleTable, periods: &Periods<'_>) -> Vec<String> {
+    if table.len() == 1 {
+        return vec!["the table has one state: no governor is asked".to_owned()];
+    }
     let dark = periods.count_all_disabled(table.disabled_mask(), table.len());
-    if dark == 0 || table.len() == 1 {
+    if dark == 0 {
         return Vec::new();
     }
     vec![format!(
