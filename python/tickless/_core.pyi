@@ -1,16 +1,20 @@
-"""Types of the compiled core; one section per room."""
+"""Compiled core; use the names in `tickless`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-VERSION: Final[str]
-DEBUG_BUILD: Final[bool]
+VERSION: str
+DEBUG_BUILD: bool
 
-# Machines ------------------------------------------------------------------------------------
+# machines and idle tables
 
+def machine_names() -> list[str]: ...
+def machine(name: str) -> dict[str, Any]: ...
+
+@final
 class IdleTable:
     def __new__(
         cls,
@@ -24,11 +28,12 @@ class IdleTable:
     @property
     def warnings(self) -> list[str]: ...
 
-# Idle governors and replay -------------------------------------------------------------------
+# idle governors and replay
 
-RULES: Final[list[str]]
-FOREIGN_CONTEXT: Final[list[str]]
+RULES: list[str]
+FOREIGN_CONTEXT: list[str]
 
+@final
 class IdleContext:
     @property
     def index(self) -> int: ...
@@ -61,6 +66,7 @@ class IdleContext:
     @property
     def cpu_load(self) -> int: ...
 
+@final
 class IdleOutcome:
     @property
     def state(self) -> int: ...
@@ -74,6 +80,7 @@ class IdleOutcome:
     def poll_timed_out(self) -> bool: ...
 
 def governors() -> list[dict[str, Any]]: ...
+def canonical_governor(name: str) -> str: ...
 def nearest_governors(version: str) -> list[dict[str, str]]: ...
 def replay(
     governors: Sequence[str | tuple[str, int] | object],

@@ -6,6 +6,7 @@
 mod errors;
 mod idle;
 mod idle_object;
+mod machine;
 mod run;
 mod table;
 
@@ -15,9 +16,11 @@ use pyo3::prelude::*;
 #[pymodule]
 pub mod _core {
     #[pymodule_export]
-    use super::idle::{governors, nearest_governors, replay_columns};
+    use super::idle::{canonical_governor, governors, nearest_governors, replay_columns};
     #[pymodule_export]
     use super::idle_object::{IdleContext, IdleOutcome};
+    #[pymodule_export]
+    use super::machine::{machine, machine_names};
     #[pymodule_export]
     use super::table::IdleTable;
 
