@@ -1,6 +1,6 @@
 """Compiled core; use the names in `tickless`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 VERSION: str
@@ -24,3 +24,13 @@ class IdleTable:
     ) -> IdleTable: ...
     @property
     def warnings(self) -> list[str]: ...
+
+# traces and idle tables from files
+
+def read_trace(
+    sources: Sequence[Any],
+    errors: str,
+    unit_ns: int | None,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, Any]: ...
+def detect_format(head: bytes) -> str: ...
