@@ -20,5 +20,7 @@ pub mod periods;
 
 pub mod idle;
 
+pub mod input;
+
 #[cfg(feature = "python")]
 pub mod python;

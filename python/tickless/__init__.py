@@ -23,10 +23,12 @@ from tickless.errors import (
 
 if TYPE_CHECKING:
     from tickless.catalogue import governors, machines
+    from tickless.example import example_trace
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
     from tickless.replay import Replay, replay
+    from tickless.trace import Trace, read_trace
 
 _HOME = {
     # lists
@@ -38,6 +40,10 @@ _HOME = {
     "Machine": "tickless.machine",
     "Replay": "tickless.replay",
     "replay": "tickless.replay",
+    # results from elsewhere
+    "Trace": "tickless.trace",
+    "example_trace": "tickless.example",
+    "read_trace": "tickless.trace",
 }
 
 __all__ = [
@@ -50,10 +56,13 @@ __all__ = [
     "ShapeError",
     "TicklessError",
     "TicklessWarning",
+    "Trace",
     "UnknownNameError",
     "__version__",
+    "example_trace",
     "governors",
     "machines",
+    "read_trace",
     "replay",
 ]
 

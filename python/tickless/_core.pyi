@@ -94,3 +94,13 @@ def replay(
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, Any]: ...
+
+# Traces and idle tables from files -----------------------------------------------------------
+
+def read_trace(
+    sources: Sequence[Any],
+    errors: str,
+    unit_ns: int | None,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, Any]: ...
+def detect_format(head: bytes) -> str: ...
