@@ -26,7 +26,7 @@ LONGEST_LINE = 1 << 13
 """A longer line is no benchmark output; it is skipped and counted."""
 
 KEPT_LINES = 20
-"""Line numbers kept per reason (``spec``: the first 20)."""
+"""Line numbers kept per reason; more say nothing new."""
 
 STRICTNESS = ("report", "strict", "ignore")
 
