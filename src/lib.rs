@@ -16,6 +16,11 @@ pub mod watch;
 pub mod catalogue;
 
 pub mod machine;
+pub mod periods;
+
+pub mod idle;
+
+pub mod input;
 
 #[cfg(feature = "python")]
 pub mod python;

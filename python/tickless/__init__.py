@@ -24,6 +24,7 @@ from tickless.errors import (
 if TYPE_CHECKING:
     from tickless.catalogue import governors, machines
     from tickless.compare import Comparison, ComparisonSet
+    from tickless.example import example_trace
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tickless.replay import Replay, replay
     from tickless.results import Metric, PublishedTable, Results, ResultSet
     from tickless.tables.catalogue import styles
+    from tickless.trace import Trace, read_trace
 
 _HOME = {
     # lists
@@ -59,6 +61,9 @@ _HOME = {
     "read_benchmark": "tickless.readers",
     "read_comparison": "tickless.readers",
     "read_mmtests": "tickless.readers",
+    "Trace": "tickless.trace",
+    "example_trace": "tickless.example",
+    "read_trace": "tickless.trace",
 }
 
 __all__ = [
@@ -77,15 +82,18 @@ __all__ = [
     "ShapeError",
     "TicklessError",
     "TicklessWarning",
+    "Trace",
     "UnknownNameError",
     "__version__",
     "assert_no_regression",
+    "example_trace",
     "governors",
     "machines",
     "published",
     "read_benchmark",
     "read_comparison",
     "read_mmtests",
+    "read_trace",
     "replay",
     "reports",
     "styles",

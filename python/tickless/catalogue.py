@@ -117,8 +117,8 @@ def governors() -> Catalogue:
     -------
     Catalogue
         Entries say which kernel each text is from (`source`), whether it is ``exact`` or
-        ``reconstructed`` (`text`), with which `confidence`, and whether its choices always obey
-        the latency limit (`respects_limits`) and disabled states (`respects_disabled`).
+        ``reconstructed`` (`exactness`), with which `confidence`, and whether its choices always
+        obey the latency limit (`respects_limits`) and disabled states (`respects_disabled`).
 
     Examples
     --------
@@ -126,7 +126,9 @@ def governors() -> Catalogue:
     >>> tickless.governors()["teo"].name
     'teo-7.2'
     """
-    return Catalogue("governors", [_entry(d) for d in _core.governors()], ("text", "confidence"))
+    return Catalogue(
+        "governors", [_entry(d) for d in _core.governors()], ("exactness", "confidence")
+    )
 
 
 def governors_of_kernel(version: str) -> list[tuple[str, str]]:

@@ -78,93 +78,83 @@ def table(table_id: str, rows: Sequence[Row], facts: Facts, names: Names) -> Pub
 
 def summary(table_id: str, rows: Sequence[Row], facts: Facts, names: Names) -> PublishedTable:
     """Return the summary lists of one block: a verdict per workload, machine and kernel."""
-    baseline = rows[0]["baseline"]
-    systems = [baseline, *_unique([r["system"] for r in rows])]
+    systems = [rows[0]["baseline"], *_unique([r["system"] for r in rows])]
     keys = _unique([(r["workload"], r["machine"]) for r in rows])
     cell = {(r["system"], (r["workload"], r["machine"])): r for r in rows}
-    base = {"pct_change": "0", "text": ""}
-    lookup = [[cell.get((s, k), base) for k in keys] for s in systems]
-    workloads = [names("workload", w) for w, _ in keys]
-    better = ["lower" if w == "dbench" else "higher" for w in workloads]
-    percent = _array(lookup, "pct_change")
-    none = np.zeros(percent.shape, dtype=bool)
+    lookup = [[cell.get((s, k), {"pct_change": "0", "text": ""}) for k in keys] for s in systems]
     cells = [
-        {
-            "workload": w,
-            "machine": names("machine", m),
-            "metric": "geometric mean of ratios",
-            "unit": "%",
-            "param": "",
-            "printed_workload": printed,
-        }
-        for w, (printed, m) in zip(workloads, keys, strict=True)
+        _listed(names("workload", w), names("machine", m), "geometric mean of ratios", "%", w)
+        for w, m in keys
     ]
-    return PublishedTable(
-        table_id=table_id,
-        benchmark="",
-        machine="",
-        kernels=tuple(names("kernel", s) for s in systems),
-        cases=tuple(f"{c['workload']}, {c['machine']}" for c in cells),
+    # dbench's figure is the growth of a latency; the others are rates.
+    better = ["lower" if c["workload"] == "dbench" else "higher" for c in cells]
+    percent = _array(lookup, "pct_change")
+    blank = _list(table_id, systems, cells, rows[0], facts, names)
+    return blank.replace(
         center=_from_percent(percent, better),
-        cv_pct=np.full(percent.shape, np.nan),
         printed_pct=percent,
-        mark=("",) * len(keys),
-        starred=none,
-        tested=none,
         case_info=tuple(
             Metric("%", _side(b), "arithmetic", decimals=0, style=facts["style"]) for b in better
         ),
         printed=tuple(tuple(c["text"] for c in row) for row in lookup),
-        normalised=True,
-        baseline=names("kernel", baseline),
-        kernel_labels=tuple(systems),
         statistic=rows[0]["statistic"],
-        notes=tuple(facts["notes"]),
-        attrs=_attrs(facts, rows[0], cells),
     )
 
 
 def neutral(table_id: str, rows: Sequence[Row], facts: Facts, names: Names) -> PublishedTable:
     """Return the list of benchmarks that a report names without a figure."""
-    printed = {
-        name: (r["workload"], r["list"])
+    cells = {
+        name: _listed(name, "", "named without a figure", "", r["workload"]) | {"list": r["list"]}
         for r in rows
         for name in names("workload", r["workload"]).split(";")
     }
     systems = ["vanilla", "teo-v1", "teo-v2", "teo-v3", "teo-v5"]
-    shape = (len(systems), len(printed))
-    blank, none = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-    cells = [
-        {
-            "workload": name,
-            "machine": "",
-            "metric": "named without a figure",
-            "unit": "",
-            "param": "",
-            "printed_workload": text,
-            "list": which,
-        }
-        for name, (text, which) in printed.items()
-    ]
+    return _list(table_id, systems, list(cells.values()), rows[0], facts, names)
+
+
+def _listed(workload: str, machine: str, metric: str, unit: str, printed: str) -> dict[str, str]:
+    """Return what a row of a list is; lists have no parameter."""
+    return {
+        "workload": workload,
+        "machine": machine,
+        "metric": metric,
+        "unit": unit,
+        "param": "",
+        "printed_workload": printed,
+    }
+
+
+def _list(
+    table_id: str,
+    systems: Sequence[str],
+    cells: list[dict[str, str]],
+    row: Row,
+    facts: Facts,
+    names: Names,
+) -> PublishedTable:
+    """Return a table of a report's lists without figures: one row per cell description."""
+    count = len(cells)
+    nothing = np.full((len(systems), count), np.nan)
+    never = np.zeros(nothing.shape, dtype=bool)
     return PublishedTable(
         table_id=table_id,
         benchmark="",
         machine="",
         kernels=tuple(names("kernel", s) for s in systems),
-        cases=tuple(printed),
-        center=blank,
-        cv_pct=blank,
-        printed_pct=blank,
-        mark=("",) * len(printed),
-        starred=none,
-        tested=none,
-        case_info=(Metric("", "higher", "arithmetic"),) * len(printed),
-        printed=(("",) * len(printed),) * len(systems),
+        cases=tuple(", ".join(filter(None, (c["workload"], c["machine"]))) for c in cells),
+        center=nothing,
+        cv_pct=nothing,
+        printed_pct=nothing,
+        mark=("",) * count,
+        starred=never,
+        tested=never,
+        case_info=(Metric("", "higher", "arithmetic"),) * count,
+        printed=(("",) * count,) * len(systems),
         normalised=True,
         baseline=names("kernel", systems[0]),
         kernel_labels=tuple(systems),
         notes=tuple(facts["notes"]),
-        attrs=_attrs(facts, rows[0], cells),
+        attrs=_attrs(facts, row, cells),
     )
 
 

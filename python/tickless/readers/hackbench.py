@@ -52,6 +52,6 @@ def read(log: Log) -> Reading:
 READER = Reader(
     "hackbench",
     "time of each run, with groups, tasks and mode",
-    re.compile(BANNER.pattern + r"|^[ \t]*(?:Total time|Time):\s*\S", re.M),
+    re.compile(BANNER.pattern + r"|^[ \t]*(?:Total time|Time):[ \t]*(?:[-+]?\d|nan|inf)", re.M),
     read,
 )

@@ -22,6 +22,12 @@ LATENCY = re.compile(
 BANDWIDTH = re.compile(r"^((?:AF_UNIX|Pipe|Socket)[^:]*bandwidth[^:]*):\s+(\S+)\s+(MB/sec)\s*$")
 CONTEXT = re.compile(r'^"size=(\d+)k ovr=(\S+)')
 TITLE = re.compile(r'^"(.+?)"?\s*$')
+BLOCKS = {
+    r"^stride=": ("ns", "lower"),
+    r"^mappings": ("us", "lower"),
+    r"bandwidth|bcopy|bzero|mem|read|write|open2close": ("MB/s", "higher"),
+}
+"""Title of a two-column block to the unit of its second column."""
 PAIR = re.compile(r"^[ \t]*([0-9.]+)\s+([-+\w.]+)\s*$")
 
 
@@ -35,9 +41,7 @@ def read(log: Log) -> Reading:
             block, size = "ctxsw", found[1]
             into.add("ctxsw_overhead", found[2], f"{size}K")
         elif found := TITLE.match(line):
-            # The unit of a block is not printed; its numbers mean what its title says.
-            block, size = found[1], ""
-            into.metric(block, "as titled", "lower" if _is_latency(block) else "higher")
+            block, size = _block(into, found[1]), ""
         elif found := PAIR.match(line):
             if block:
                 into.add(block, found[2], f"{found[1]}p/{size}K" if size else found[1])
@@ -52,8 +56,14 @@ def read(log: Log) -> Reading:
     return into.reading("lmbench", "ctxsw" if into.has("ctxsw") else "latency")
 
 
-def _is_latency(title: str) -> bool:
-    return any(word in title.lower() for word in ("latency", "stride", "latencies", "delay"))
+def _block(into: Gather, title: str) -> str:
+    """Return the metric of a block; the unit is not printed, the title implies it."""
+    for pattern, (unit_, better) in BLOCKS.items():
+        if re.search(pattern, title, re.I):
+            into.metric(title, unit_, better)
+            return title
+    into.log.fault("unknown-unit", f"block {title[:40]!r} is not known; it is left out")
+    return ""
 
 
 READER = Reader(

@@ -13,7 +13,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from typing import BinaryIO
+from shutil import copyfileobj
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
 
 from tickless.errors import InputError, InvalidParameterError
 
@@ -24,7 +26,7 @@ LONGEST_LINE = 1 << 13
 """A longer line is no benchmark output; it is skipped and counted."""
 
 KEPT_LINES = 20
-"""Line numbers kept per reason (``spec``: the first 20)."""
+"""Line numbers kept per reason; more say nothing new."""
 
 STRICTNESS = ("report", "strict", "ignore")
 
@@ -64,6 +66,8 @@ class LogNote:
 class Log:
     """One log: iterate for ``(line number, text)``.
 
+    `values` and `faults` count the numbers taken and the places that are damaged.
+
     Parameters
     ----------
     source : path, bytes or open binary file
@@ -81,6 +85,7 @@ class Log:
         self.name = name or _name_of(source)
         self.errors = errors
         self.values = 0
+        self.faults = 0
         self._faults: dict[str, tuple[str, list[int], int]] = {}
         self._line = 0
         self._text = ""
@@ -100,6 +105,12 @@ class Log:
             if len(data) >= size:
                 break
         data = data[:size]
+        damaged = self.faults > 0
+        # The log is read again from its beginning, which counts the same damage.
+        self.faults = 0
+        self._faults.clear()
+        if not data.strip() and damaged:
+            raise self.error("truncated-archive", "the compressed file is damaged", whole=True)
         if not data.strip():
             raise InputError(f"{self.name}: the file is empty", self.name, code="empty")
         if b"\0" in data:
@@ -144,7 +155,7 @@ class Log:
         if carry:
             yield self._step(carry.decode("utf-8", "replace"))
             if self._value_line == self._line:
-                self.fault(
+                self._count(
                     "cut-last-line",
                     "the last line has no line end; if the log was cut, its last value is wrong",
                 )
@@ -167,6 +178,10 @@ class Log:
         """Count a damaged place under `code`, or raise `InputError` in strict mode."""
         if self.errors == "strict":
             raise self.error(code, reason, remedy)
+        self.faults += 1
+        self._count(code, reason)
+
+    def _count(self, code: str, reason: str) -> None:
         first, lines, count = self._faults.get(code, (reason, [], 0))
         if len(lines) < KEPT_LINES and self._line:
             lines.append(self._line)
@@ -182,11 +197,6 @@ class Log:
         shown = f"; {self._text[:80]!r}" if line else ""
         tail = f"; {remedy}" if remedy else ""
         return InputError(f"{where}: {reason}{shown}{tail}", self.name, line, code)
-
-    @property
-    def faults(self) -> int:
-        """How many places were damaged."""
-        return sum(count for _, _, count in self._faults.values())
 
     @property
     def notes(self) -> tuple[LogNote, ...]:
@@ -217,7 +227,9 @@ class Log:
             if file is not raw:
                 stack.enter_context(file)
             try:
-                while block := file.read(BLOCK):
+                # One step of the decompressor at a time: a cut archive gives all before the cut.
+                read = file.read if file is raw else file.read1  # type: ignore[attr-defined]
+                while block := read(BLOCK):
                     yield block
             except damaged as e:
                 self.fault("truncated-archive", f"the compressed file is damaged or cut ({e})")
@@ -236,7 +248,10 @@ class Log:
                 ) from None
         if not self.source.seekable():
             # A pipe can be read once only; detection and reading both start at its beginning.
-            self.source = BytesIO(self.source.read())
+            copy = cast(BinaryIO, SpooledTemporaryFile(max_size=16 * BLOCK))  # noqa: SIM115
+            copyfileobj(self.source, copy, BLOCK)
+            self.source = copy
+        self.source.seek(0)
         return self.source
 
 

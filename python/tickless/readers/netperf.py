@@ -40,13 +40,13 @@ class _Tables:
         self.unit: tuple[str, str] | None = None
         self.open = 0
         self.streams = 0
-        self.rows = 0
+        self.size = ""
         self.group: dict[tuple[str, str], list[float]] = {}
 
     def banner(self, name: str) -> None:
+        """Open a table: the line that names its test."""
         self.test = re.sub(r"[ /]+", "_", name.strip()).upper()
         self.unit = None
-        self.rows = 0
         self.open += 1
         self.streams = max(self.streams, self.open)
         self.into.parameters.setdefault("test", self.test)
@@ -57,16 +57,17 @@ class _Tables:
             self._udp(fields)
         elif len(fields) >= 5:
             # The second row of a request/response table repeats two socket sizes only.
-            self._result("throughput", fields[-1], _size(self.test, fields))
+            self.result("throughput", fields[-1], _size(self.test, fields))
 
     def _udp(self, fields: list[str]) -> None:
         if len(fields) == 6:
             self.size = fields[1]
-            self._result("send", fields[-1], self.size, last=False)
+            self.result("send", fields[-1], self.size, last=False)
         elif len(fields) == 4:
-            self._result("recv", fields[-1], getattr(self, "size", ""))
+            self.result("recv", fields[-1], self.size)
 
-    def _result(self, metric: str, text: str, case: str, last: bool = True) -> None:
+    def result(self, metric: str, text: str, case: str, last: bool = True) -> None:
+        """Take one value; the `last` one of a table closes it."""
         known = self.unit or (RATE if "REQUEST" in self.test else ("Mbit/s", "higher"))
         self.into.metric(metric, *known)
         value = self.into.log.number(text)
@@ -103,7 +104,7 @@ def read(log: Log) -> Reading:
             if known := unit(log, found[2]):
                 into.metric("throughput", *known)
                 tables.unit = known
-                tables._result("throughput", found[1], "")
+                tables.result("throughput", found[1], "")
         elif found := BANNER.match(line):
             tables.banner(found[1])
         elif found := UNITS_LINE.search(line):

@@ -5,6 +5,8 @@ An unknown unit is an error for its value: a number of unknown meaning is worse 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tickless.readers.log import Log
 
 LOWER, HIGHER = "lower", "higher"
@@ -86,9 +88,14 @@ UNITS: dict[str, tuple[str, str]] = {
 """Printed unit in small letters to (our spelling, better direction)."""
 
 
+@lru_cache(maxsize=256)
+def _known(printed: str) -> tuple[str, str] | None:
+    return UNITS.get(printed.strip().strip("[]()").lower())
+
+
 def unit(log: Log, printed: str) -> tuple[str, str] | None:
     """Return our spelling and the direction of a printed unit, or None after noting it."""
-    known = UNITS.get(printed.strip().strip("[]()").lower())
+    known = _known(printed)
     if known is None:
         log.fault("unknown-unit", f"unit {printed[:40]!r} is not known; the value is left out")
     return known

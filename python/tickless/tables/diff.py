@@ -50,19 +50,19 @@ def _value(view: View, k: int, j: int) -> str:
 
 
 def _text(view: View, k: int, j: int) -> str:
-    value, change, cv = _value(view, k, j), improvement(view, k, j), float(view.cv_pct[k, j])
+    value, change, cv = _value(view, k, j), 0.0 + improvement(view, k, j), float(view.cv_pct[k, j])
     if not value:
         return MISSING
     spread = f" (var: {cv:.2f}%)" if math.isfinite(cv) else ""
-    difference = f"  (%diff: {change + 0.0:+.2f}%)" if math.isfinite(change) else ""
+    difference = f"  (%diff: {change:+.2f}%)" if math.isfinite(change) else ""
     return value + spread + difference
 
 
 def _cell(view: View, k: int, j: int) -> Cell:
-    value, change, cv = _value(view, k, j), improvement(view, k, j), float(view.cv_pct[k, j])
+    value, change, cv = _value(view, k, j), 0.0 + improvement(view, k, j), float(view.cv_pct[k, j])
     if not value:
         return Cell(MISSING)
-    difference = f"{change + 0.0:+.2f}%" if math.isfinite(change) else ""
+    difference = f"{change:+.2f}%" if math.isfinite(change) else ""
     spread = f"var {cv:.2f}%" if math.isfinite(cv) else ""
     star = "*" if verdict(view, k, j) else ""
     return Cell(value, difference, spread, star, verdict(view, k, j))

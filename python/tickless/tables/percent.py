@@ -54,7 +54,7 @@ def _units(view: View) -> str:
 
 
 def _text(view: View, k: int, j: int) -> str:
-    change = improvement(view, k, j)
+    change = 0.0 + improvement(view, k, j)
     if math.isnan(change):
         return MISSING
     return "0%" if k == 0 else f"{change:.2f}%"

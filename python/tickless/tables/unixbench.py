@@ -61,7 +61,7 @@ def _value(view: View, k: int, j: int) -> str:
 
 
 def _text(view: View, k: int, j: int) -> str:
-    value, change = _value(view, k, j), improvement(view, k, j)
+    value, change = _value(view, k, j), 0.0 + improvement(view, k, j)
     if not value or math.isnan(change):
         return MISSING
     left, right = "**" if k and view.significant[k, j] else "()"
@@ -74,7 +74,7 @@ def _right(text: str, width: int) -> str:
 
 
 def _cell(view: View, k: int, j: int) -> Cell:
-    value, change = _value(view, k, j), improvement(view, k, j)
+    value, change = _value(view, k, j), 0.0 + improvement(view, k, j)
     if not value or math.isnan(change):
         return Cell(MISSING)
     star = "*" if k and view.significant[k, j] else ""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from tickless.tables import Grid, summary
 from tickless.results import PublishedTable, ResultSet
+from tickless.tables import Grid, summary
 
 QUOTED = "> > "
 LIST_INDENT, LIST_NAME = 12, 24
@@ -36,7 +36,10 @@ def _teo_v5(entries: Mapping[str, PublishedTable]) -> Iterator[str]:
     quoted, updated = entries["000-summary-quoted"], entries["000-summary-updated"]
     for workload in dict.fromkeys(c["printed_workload"] for c in updated.attrs["cells"]):
         older = _list(quoted, workload)
-        rows = [(n, *(c.value for c in row)) for (n,), row in zip(older.labels, older.cells)]
+        rows = [
+            (n, *(c.value for c in row))
+            for (n,), row in zip(older.labels, older.cells, strict=True)
+        ]
         yield f"{QUOTED}* {workload}"
         yield QUOTED + _list_line(("", *older.columns), 0)
         yield QUOTED + " " * LIST_INDENT + "-" * (len(_list_line(rows[0], 0)) - LIST_INDENT)

@@ -3,8 +3,8 @@
 A rule says which files of a benchmark's folder hold results, which reader reads them, and which
 of its series become which rows of the table, named as the comparison tool of that era names them.
 
-Sources: the three reference trees and tables described in the project's data, section 2 of the
-statistics page.
+Source: file names, formats and row orders of three MMTests revisions (2018-11, 2023-08, 2026-06) as
+in the reference trees of the golden data.
 """
 
 from __future__ import annotations

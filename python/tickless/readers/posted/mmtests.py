@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from tickless.readers.posted.build import Posted, Printed
 
@@ -115,7 +115,9 @@ def _kernels(above: Sequence[str], lines: Sequence[str], count: int) -> tuple[li
     """Return the column headings from the one or two lines above the rows."""
     heads: list[list[str]] = []
     ends = _ends(lines, count)
-    for line in [x for x in reversed(above) if x.strip() and not RULE.match(x.strip())][:2]:
+    # Headings stand directly above the rows: a blank line ends the search.
+    near = takewhile(str.strip, reversed(above))
+    for line in [x for x in near if not RULE.match(x.strip())][:2]:
         if (fields := _fields(line, ends, count)) is None:
             break
         heads.insert(0, fields)
