@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tickless import tables
 from tickless.errors import InvalidParameterError, UnknownNameError
@@ -16,7 +17,7 @@ from tickless.stats import means, mmtests, notes, rules, welch
 from tickless.stats.mmtests_benchmarks import Profile, profile
 from tickless.stats.moments import Moments
 from tickless.stats.moments import center as center_of
-from tickless.stats.pairs import Pairs
+from tickless.stats.pairs import Outcome, Pairs
 from tickless.stats.summary import LETTER
 from tickless.stats.summary import rows as summary_rows
 from tickless.tables.view import View
@@ -124,6 +125,33 @@ class Comparison(View):
             return np.full(self.center.shape, np.nan)
         return welch.half_width_pct(Moments.of(self.samples), self.alpha)
 
+    @cached_property
+    def gmean_pct(self) -> Array:
+        """Improvement by the geometric mean of the ratios, ``(n_kernels,)``, percent.
+
+        Over the cases that both sides have; NaN if there is none. In a table of mixed directions a
+        time counts by its inverse.
+        """
+        sign = np.array([m.sign for m in self.case_info])
+        log = self._log_ratio
+        same = (sign == sign[0]).all()
+        factor = means.amean(log if same else log * sign)
+        return 0.0 + 100.0 * (np.exp(factor) - 1) * (sign[0] if same else 1)
+
+    @cached_property
+    def gmean_detectable_pct(self) -> Array:
+        """Smallest change of the geometric mean that the samples would show, ``(n_kernels,)``."""
+        there = ~np.isnan(self._log_ratio)
+        squares = np.where(there, self.detectable_pct**2, 0.0).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.sqrt(squares) / there.sum(axis=1))
+
+    @property
+    def _log_ratio(self) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self.center / self.center[:1]
+            return np.log(np.where(np.isfinite(ratio) & (ratio > 0), ratio, np.nan))
+
     def statistics(self) -> list[tuple[mmtests.Row, Array]]:
         """Return the rows of a sound table with their percentages; styles ask for it."""
         if self.samples is None:
@@ -158,6 +186,12 @@ class Comparison(View):
         how = self.mmtests_profile(era)
         x = _as_extracted(self.samples[:, list(cases)], how, era)
         return mmtests.summarise(x, self.case_info[0].better, era, how.summary, how.label)
+
+    def mmtests_ratios(
+        self, summary: mmtests.Summary, era: str, cases: NDArray[np.intp]
+    ) -> mmtests.Ratios:
+        """Return the ratio table of an era for some cases of a summary."""
+        return mmtests.ratios(summary, era, cases)
 
     def mmtests_labels(self, era: str) -> tuple[str, ...]:
         """Return the row labels an era prints for this benchmark."""
@@ -323,6 +357,10 @@ def compare(
     """
     chosen = rules.find(rule)
     _check(alpha, min_effect_pct, correction, resamples)
+    if chosen.era is not None and (correction is not None or min_effect_pct):
+        raise InvalidParameterError(
+            f"rule = {rule!r} is bug-compatible: it has neither correction nor min_effect_pct"
+        )
     if isinstance(results, PublishedTable):
         return _published(results, baseline, chosen, alpha, min_effect_pct)
     name = results.primary if metric is None else metric
@@ -336,7 +374,11 @@ def compare(
     center = _center(x, moments, info, chosen, results)
     change = means.change_pct(center, center[:1])
     pairs = Pairs(x, moments, info.mean, alpha, resamples, rng, ~np.isnan(change[1:]))
-    tested = _test(x, pairs, info, chosen, correction, min_effect_pct, change)
+    if chosen.era is None:
+        tested = _test(pairs, info, chosen, correction, min_effect_pct, change)
+    else:
+        how = profile(chosen.era, *_names(results.benchmark, results.attrs))
+        tested = _bug_compatible(pairs, info, chosen, how)
     detectable = _with_baseline(welch.detectable_pct(pairs).reshape(center[1:].shape), np.nan)
     said = [
         *results.notes,
@@ -433,7 +475,6 @@ def _center(x: Array, moments: Moments, info: Metric, rule: rules.Rule, results:
 
 
 def _test(
-    x: Array,
     pairs: Pairs,
     info: Metric,
     rule: rules.Rule,
@@ -442,15 +483,11 @@ def _test(
     change: Array,
 ) -> dict[str, Any]:
     """Return p_value, ci_low, ci_high, significant and the test's own notes."""
-    if rule.test is None:
-        return _bug_compatible(x, pairs, info, rule, change)
-    shape = change[1:].shape
+    assert rule.test is not None, "the rules of MMTests go through _bug_compatible"
     found = rule.test(pairs)
-    raw = np.where(pairs.usable, found.p.reshape(shape), np.nan)
+    raw = np.where(pairs.usable, found.p.reshape(pairs.usable.shape), np.nan)
     p = rules.corrected(raw, correction)
-    low, high = (np.where(pairs.usable, e.reshape(shape), np.nan) for e in (found.low, found.high))
-    if info.sign < 0:
-        low, high = 0.0 - high, 0.0 - low
+    low, high = _improvement_bounds(found, pairs, info)
     with np.errstate(invalid="ignore"):
         if rule.by_interval and correction is None:
             significant = (low > 0) | (high < 0)
@@ -466,28 +503,31 @@ def _test(
     }
 
 
-def _bug_compatible(
-    x: Array, pairs: Pairs, info: Metric, rule: rules.Rule, change: Array
-) -> dict[str, Any]:
+def _bug_compatible(pairs: Pairs, info: Metric, rule: rules.Rule, how: Profile) -> dict[str, Any]:
     """Return what the tool stars; the interval is Welch's, for the picture only."""
-    stars = mmtests.stars(mmtests.Samples(x, info.better, rule.era or "head"))
-    p = np.array(stars.p)
+    era = rule.era or "head"
+    stars = mmtests.stars(mmtests.Samples(_as_extracted(pairs.x, how, era), info.better, era))
+    said = [f"asterisks as MMTests ({era}) sets them, its defects included"]
+    p, starred = np.array(stars.p), stars.starred
     p[0] = np.nan
-    boundaries = welch.welch(pairs)
-    low, high = (
-        _with_baseline(e.reshape(change[1:].shape), np.nan)
-        for e in (boundaries.low, boundaries.high)
-    )
-    if info.sign < 0:
-        low, high = 0.0 - high, 0.0 - low
-    said = (f"asterisks as MMTests ({rule.era}) sets them, its defects included",)
+    if not mmtests.is_tested(era, how.summary):
+        p[:], starred = np.nan, np.zeros_like(starred)
+        said = [f"MMTests ({era}) makes no test for this kind of table ({how.summary})"]
+    low, high = _improvement_bounds(welch.welch(pairs), pairs, info)
     return {
         "p_value": p,
-        "ci_low": low,
-        "ci_high": high,
-        "significant": stars.starred,
+        "ci_low": _with_baseline(low, np.nan),
+        "ci_high": _with_baseline(high, np.nan),
+        "significant": starred,
         "notes": said,
     }
+
+
+def _improvement_bounds(found: Outcome, pairs: Pairs, info: Metric) -> tuple[Array, Array]:
+    """Return the interval turned by direction, for the rows that can be compared."""
+    shape = pairs.usable.shape
+    low, high = (np.where(pairs.usable, e.reshape(shape), np.nan) for e in (found.low, found.high))
+    return (low, high) if info.sign > 0 else (0.0 - high, 0.0 - low)
 
 
 def _published(

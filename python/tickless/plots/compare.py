@@ -99,14 +99,16 @@ def _effect(c: Comparison, ax: Any, rows: list[int]) -> None:
         ax.hlines(y + offset, low, high, color=colour, linewidth=1.6, zorder=2)
         star = c.significant[k, rows]
         style = {"color": colour, "marker": marker, "linestyle": "none", "zorder": 3}
-        ax.plot(x[star], (y + offset)[star], markersize=6.5, label=_plain(c.kernel_labels[k]), **style)
+        ax.plot(
+            x[star], (y + offset)[star], markersize=6.5, label=_plain(c.kernel_labels[k]), **style
+        )
         ax.plot(
             x[~star],
             (y + offset)[~star],
             markersize=6.5,
             markerfacecolor="white",
             markeredgewidth=1.4,
-            label=None if star.any() else _plain(c.kernel_labels[k]),
+            label=None if star.any() else label,
             **style,
         )
     ax.axvline(0, color=BASELINE, linewidth=1.2, zorder=1)

@@ -406,14 +406,20 @@ def summarise(x: Array, better: str, era: str, summary: str, label: str = "Ops")
         star = replace(star, sdiff=np.full(star.sdiff.shape, np.nan))
     elif summary == "Subselection":
         star = replace(star, sdiff=_interval_distance(rows[-2].value, rows[-1].value))
-    untested = ("Singleops",) if era != "2018" else ("Singleops", "Subselection", "Variabletime")
     main = next(r for r in rows if r.is_center)
     names = {"Subselection": "Sub", "Variabletime": "Max-95", "Variableops": "Max-95"}
     wanted = names.get(summary, main.label)
     ratio = next(r for r in rows if r.label.startswith(wanted))
     return Summary(
-        rows, percents, star, summary not in untested, ratio.value, ratio.random, s.higher
+        rows, percents, star, is_tested(era, summary), ratio.value, ratio.random, s.higher
     )
+
+
+def is_tested(era: str, summary: str) -> bool:
+    """Tell whether an era stars tables of a summary type at all."""
+    if era == "2018":
+        return summary not in ("Singleops", "Subselection", "Variabletime")
+    return summary != "Singleops"
 
 
 def _interval_distance(value: Array, half: Array) -> Array:
