@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tickless.compare import Comparison, ComparisonSet
+from tickless.comparison import Comparison, ComparisonSet
 from tickless.errors import InvalidParameterError
 
 SHOWN = 20

@@ -13,7 +13,7 @@ from tickless.errors import InvalidParameterError
 from tickless.results import Results, ResultSet
 
 if TYPE_CHECKING:
-    from tickless.compare import Comparison, ComparisonSet
+    from tickless.comparison import Comparison, ComparisonSet
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +107,7 @@ def _table(args: argparse.Namespace, compared: Comparison | ComparisonSet, forma
 
 def _print_notes(args: argparse.Namespace, compared: Comparison | ComparisonSet) -> None:
     """Print to stderr what the tables do not show: notes of the set, and those of an era's text."""
-    from tickless.compare import Comparison
+    from tickless.comparison import Comparison
 
     entries = {"": compared} if isinstance(compared, Comparison) else dict(compared)
     said = [] if isinstance(compared, Comparison) else list(compared.notes)
@@ -125,7 +125,7 @@ def _draw(path: Path, compared: Comparison | ComparisonSet) -> None:
     mpl.use("agg")
     import matplotlib.pyplot as plt
 
-    from tickless.compare import Comparison
+    from tickless.comparison import Comparison
 
     entries = {"": compared} if isinstance(compared, Comparison) else dict(compared)
     for key, c in entries.items():

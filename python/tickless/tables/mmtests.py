@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tickless.errors import InvalidParameterError
 from tickless.results import Array
 from tickless.stats import mmtests
+from tickless.stats.mmtests_tables import Summary
 from tickless.tables import Cell, Grid, View, caption, pad_lines, verdicts
 from tickless.tables import mmtests_eras as eras
 
@@ -95,7 +96,7 @@ def grid(
     return Grid(caption(view), stub, view.kernel_labels, labels, cells, tuple(text), ())
 
 
-def _era_ratio(view: View, layout: eras.Layout, summary: mmtests.Summary, shown: str) -> list[str]:
+def _era_ratio(view: View, layout: eras.Layout, summary: Summary, shown: str) -> list[str]:
     """Return the lines of an era's ratio table; each era filters parameters in its own way."""
     keep = np.flatnonzero([re.search(shown, c) is not None for c in layout.cases])
     names = [layout.cases[i] for i in keep.tolist()]
@@ -108,7 +109,7 @@ def _era_ratio(view: View, layout: eras.Layout, summary: mmtests.Summary, shown:
 
 
 def _era_cells(
-    layout: eras.Layout, s: mmtests.Summary
+    layout: eras.Layout, s: Summary
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[tuple[Cell, ...], ...]]:
     labels, cells = [], []
     for row, pct in zip(s.rows, s.percents, strict=True):

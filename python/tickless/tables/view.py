@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from tickless.results import Array, Metric
 
 if TYPE_CHECKING:
-    from tickless.stats.mmtests import Ratios, Row, Summary
+    from tickless.stats.mmtests import Row
     from tickless.stats.mmtests_benchmarks import Profile
+    from tickless.stats.mmtests_tables import Ratios, Summary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
