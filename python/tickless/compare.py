@@ -372,7 +372,7 @@ def compare(
         printed_pct=None,
         normalised=False,
         notes=tuple(dict.fromkeys(said)),
-        attrs=results.attrs,
+        attrs=dict(results.attrs),
         **tested,
     )
 
@@ -530,7 +530,7 @@ def _published(
         printed_pct=np.array(table.printed_pct[order]),
         normalised=table.normalised,
         notes=(*table.notes, said),
-        attrs=table.attrs,
+        attrs=dict(table.attrs),
     )
 
 

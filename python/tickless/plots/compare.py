@@ -56,16 +56,16 @@ def plot(c: Comparison, kind: str = "effect", *, ax: Any = None, cases: Any = No
         height = 1.5 + len(rows) * max(0.32, 0.16 * len(c.kernels))
         _, ax = plt.subplots(figsize=(8.5, height), layout="constrained")
     kinds[kind](c, ax, rows)
-    ax.set_yticks(range(len(rows)), [c.case_labels[i] for i in rows])
+    ax.set_yticks(range(len(rows)), [_plain(c.case_labels[i]) for i in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_ylabel(c.case_title.rstrip(":"))
+    ax.set_ylabel(_plain(c.case_title.rstrip(":")))
     for edge in np.arange(len(rows) - 1) + 0.5:
         ax.axhline(edge, color="0.9", linewidth=0.6, zorder=0)
     ax.spines[["top", "right"]].set_visible(False)
     left_out = len(c.cases) - len(rows) if cases is None else 0
     note = f" (first {len(rows)} of {len(c.cases)} cases)" if left_out else ""
     place = f" on {c.machine}" if c.machine else ""
-    ax.set_title(f"{c.benchmark}{place}: {c.metric}{note}", loc="left", fontsize=11)
+    ax.set_title(_plain(f"{c.benchmark}{place}: {c.metric}{note}"), loc="left", fontsize=11)
     return ax
 
 
@@ -81,6 +81,11 @@ def _rows(c: Comparison, cases: Any) -> list[int]:
     return [known[n] for n in cases]
 
 
+def _plain(text: str) -> str:
+    """Return text whose dollar signs do not start a formula."""
+    return text.replace("$", r"\$")
+
+
 def _offsets(n: int) -> Any:
     """Return the heights of `n` kernels within a row, the first on top."""
     return (np.arange(n) - (n - 1) / 2) * min(0.22, 0.8 / max(n, 1))
@@ -94,18 +99,18 @@ def _effect(c: Comparison, ax: Any, rows: list[int]) -> None:
         ax.hlines(y + offset, low, high, color=colour, linewidth=1.6, zorder=2)
         star = c.significant[k, rows]
         style = {"color": colour, "marker": marker, "linestyle": "none", "zorder": 3}
-        ax.plot(x[star], (y + offset)[star], markersize=6.5, label=c.kernel_labels[k], **style)
+        ax.plot(x[star], (y + offset)[star], markersize=6.5, label=_plain(c.kernel_labels[k]), **style)
         ax.plot(
             x[~star],
             (y + offset)[~star],
             markersize=6.5,
             markerfacecolor="white",
             markeredgewidth=1.4,
-            label=None if star.any() else c.kernel_labels[k],
+            label=None if star.any() else _plain(c.kernel_labels[k]),
             **style,
         )
     ax.axvline(0, color=BASELINE, linewidth=1.2, zorder=1)
-    ax.set_xlabel(f"improvement over {c.kernel_labels[0]}, %  (right is better)")
+    ax.set_xlabel(f"improvement over {_plain(c.kernel_labels[0])}, %  (right is better)")
     _limits(c, ax, rows)
     _legend(c, ax)
 
@@ -159,12 +164,13 @@ def _samples(c: Comparison, ax: Any, rows: list[int]) -> None:
             color=colour,
             markersize=13,
             markeredgewidth=2.4,
-            label=c.kernel_labels[k],
+            label=_plain(c.kernel_labels[k]),
             zorder=3,
         )
     ax.axvline(100, color=BASELINE, linewidth=0.8, linestyle=":", zorder=1)
     better = "right" if c.case_info[0].better == "higher" else "left"
-    ax.set_xlabel(f"{c.metric}, % of the mean of {c.kernel_labels[0]}  ({better} is better)")
+    what = _plain(f"{c.metric}, % of the mean of {c.kernel_labels[0]}")
+    ax.set_xlabel(f"{what}  ({better} is better)")
     ax.legend(
         loc="upper left",
         bbox_to_anchor=(1.0, 1.0),

@@ -105,8 +105,9 @@ def center(x: Array, mean: str) -> Array:
 def stddev(x: Array) -> Array:
     """Return the standard deviation with n - 1; NaN below two samples."""
     n = count(x)
-    d = x - amean(x)[..., None]
-    return np.where(n > 1, np.sqrt(_divide(np.nansum(d * d, axis=-1), n - 1)), np.nan)
+    with np.errstate(invalid="ignore"):
+        d = x - amean(x)[..., None]
+        return np.where(n > 1, np.sqrt(_divide(np.nansum(d * d, axis=-1), n - 1)), np.nan)
 
 
 def hstddev(x: Array) -> Array:
