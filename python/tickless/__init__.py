@@ -23,17 +23,33 @@ from tickless.errors import (
 
 if TYPE_CHECKING:
     from tickless.catalogue import governors, machines
+    from tickless.compare import Comparison, ComparisonSet
     from tickless.example import example_trace
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
+    from tickless.published import published, reports
+    from tickless.readers import read_benchmark, read_comparison, read_mmtests
+    from tickless.regression import assert_no_regression
     from tickless.replay import Replay, replay
+    from tickless.results import Metric, PublishedTable, Results, ResultSet
+    from tickless.tables.catalogue import styles
     from tickless.trace import Trace, read_trace
 
 _HOME = {
     # lists
     "governors": "tickless.catalogue",
     "machines": "tickless.catalogue",
+    # results and comparison
+    "Comparison": "tickless.compare",
+    "ComparisonSet": "tickless.compare",
+    "Metric": "tickless.results",
+    "PublishedTable": "tickless.results",
+    "ResultSet": "tickless.results",
+    "Results": "tickless.results",
+    "assert_no_regression": "tickless.regression",
+    "styles": "tickless.tables.catalogue",
+    "reports": "tickless.published",
     # replay
     "IdlePeriods": "tickless.periods",
     "IdleTable": "tickless.idle_table",
@@ -41,29 +57,46 @@ _HOME = {
     "Replay": "tickless.replay",
     "replay": "tickless.replay",
     # results from elsewhere
+    "published": "tickless.published",
+    "read_benchmark": "tickless.readers",
+    "read_comparison": "tickless.readers",
+    "read_mmtests": "tickless.readers",
     "Trace": "tickless.trace",
     "example_trace": "tickless.example",
     "read_trace": "tickless.trace",
 }
 
 __all__ = [
+    "Comparison",
+    "ComparisonSet",
     "IdlePeriods",
     "IdleTable",
     "InputError",
     "InvalidParameterError",
     "Machine",
+    "Metric",
+    "PublishedTable",
     "Replay",
+    "ResultSet",
+    "Results",
     "ShapeError",
     "TicklessError",
     "TicklessWarning",
     "Trace",
     "UnknownNameError",
     "__version__",
+    "assert_no_regression",
     "example_trace",
     "governors",
     "machines",
+    "published",
+    "read_benchmark",
+    "read_comparison",
+    "read_mmtests",
     "read_trace",
     "replay",
+    "reports",
+    "styles",
 ]
 
 if _DEBUG_BUILD:

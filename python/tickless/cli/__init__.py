@@ -16,6 +16,7 @@ from importlib import import_module
 from tickless.errors import TicklessError
 
 COMMANDS = {
+    "compare": "compare benchmark results with a baseline: the tables kernel people post",
     "list": "show what is registered: governors, machines ...",
     "replay": "ask governors what they would have chosen on a trace",
     "validate": "check the installed package against a directory of golden data",
