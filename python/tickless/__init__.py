@@ -23,7 +23,7 @@ from tickless.errors import (
 
 if TYPE_CHECKING:
     from tickless.catalogue import governors, machines
-    from tickless.compare import Comparison, ComparisonSet
+    from tickless.comparison import Comparison, ComparisonSet
     from tickless.example import example_trace
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
@@ -41,8 +41,8 @@ _HOME = {
     "governors": "tickless.catalogue",
     "machines": "tickless.catalogue",
     # results and comparison
-    "Comparison": "tickless.compare",
-    "ComparisonSet": "tickless.compare",
+    "Comparison": "tickless.comparison",
+    "ComparisonSet": "tickless.comparison",
     "Metric": "tickless.results",
     "PublishedTable": "tickless.results",
     "ResultSet": "tickless.results",

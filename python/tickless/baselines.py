@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tickless.compare import ComparisonSet
+from tickless.comparison import ComparisonSet
 from tickless.errors import InputError, InvalidParameterError
 from tickless.results import Results
 

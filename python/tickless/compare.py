@@ -1,276 +1,18 @@
-"""Comparison: every kernel against a baseline, as arrays, a table and a picture."""
+"""Comparing: results and a baseline in, a `Comparison` out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tickless import tables
+from tickless.comparison import Comparison, ComparisonSet, mmtests_names
 from tickless.errors import InvalidParameterError, UnknownNameError
 from tickless.results import Array, Metric, PublishedTable, Results, ResultSet
-from tickless.stats import means, mmtests, notes, rules, welch
+from tickless.stats import means, mmtests, mmtests_tables, notes, rules, welch
 from tickless.stats.mmtests_benchmarks import Profile, profile
-from tickless.stats.moments import Moments
-from tickless.stats.moments import center as center_of
-from tickless.stats.pairs import Pairs
-from tickless.stats.summary import LETTER
-from tickless.stats.summary import rows as summary_rows
-from tickless.tables.view import View
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-COLUMNS = (
-    "count",
-    "center",
-    "stddev",
-    "cv_pct",
-    "change_pct",
-    "improvement_pct",
-    "p_value",
-    "ci_low",
-    "ci_high",
-    "detectable_pct",
-    "significant",
-)
-"""Arrays of a comparison that are columns of its frame."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(View):
-    """Kernels compared on one metric: the arrays of a `tickless.tables.view.View`, and more.
-
-    Arrays are ``(n_kernels, n_cases)`` with the baseline first: `center`, `change_pct`,
-    `improvement_pct`, `cv_pct`, `p_value`, `ci_low`, `ci_high`, `significant` and others; they are
-    read-only. Printing shows the table; Jupyter shows the same numbers as HTML.
-
-    See Also
-    --------
-    tickless.tables.view.View : The attributes one by one.
-    """
-
-    def __post_init__(self) -> None:
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-
-    @property
-    def baseline(self) -> str:
-        """Registered name of the baseline."""
-        return self.kernels[0]
-
-    @property
-    def era(self) -> str | None:
-        """Era of the MMTests rule, None for a sound rule."""
-        return rules.RULES[self.rule].era
-
-    def table(
-        self,
-        style: str | None = None,
-        format: str = "text",
-        era: str | None = None,
-        **options: Any,
-    ) -> str:
-        """Return the comparison as a table.
-
-        Parameters
-        ----------
-        style : str, optional
-            One of `tickless.styles`; the metric's own style if None.
-        format : {"text", "html", "csv", "json", "markdown", "latex"}
-            Output format; all show the same numbers.
-        era : {"2018", "2023", "head"}, optional
-            For style ``mmtests``: the tool's text of that era to the byte, defects included. It
-            follows the rule; with a sound rule, None gives a table without defects.
-        **options
-            Options of the style, e.g. ``ratio=True`` for ``mmtests``.
-
-        Raises
-        ------
-        UnknownNameError
-            For an unknown style or format.
-        InvalidParameterError
-            For an era other than the rule's, or an option the style does not have.
-        """
-        return tables.render(self.grid(style, era, **options), format)
-
-    def grid(self, style: str | None = None, era: str | None = None, **options: Any) -> tables.Grid:
-        """Return the table as a `tickless.tables.Grid`; see `table`."""
-        style = style or self.case_info[0].style
-        if style == "mmtests":
-            options["era"] = self._era(era)
-        elif era is not None:
-            raise InvalidParameterError(f"era: only style 'mmtests' has eras, not {style!r}")
-        return tables.make(style, self, **options)
-
-    def _era(self, era: str | None) -> str | None:
-        if era is not None and era not in mmtests.ERAS:
-            raise UnknownNameError(f"unknown era {era!r}; known: {', '.join(mmtests.ERAS)}")
-        if era is not None and self.era is not None and era != self.era:
-            raise InvalidParameterError(
-                f"era = {era!r}: the rule {self.rule!r} belongs to era {self.era!r}; give one only"
-            )
-        return era or self.era
-
-    @cached_property
-    def half_width_pct(self) -> Array:
-        """Half width of each mean's interval of level ``1 - alpha``, percent of the mean."""
-        if self.samples is None:
-            return np.full(self.center.shape, np.nan)
-        return welch.half_width_pct(Moments.of(self.samples), self.alpha)
-
-    def statistics(self) -> list[tuple[mmtests.Row, Array]]:
-        """Return the rows of a sound table with their percentages; styles ask for it."""
-        if self.samples is None:
-            label = LETTER[self.case_info[0].mean]
-            return [(mmtests.Row(label, self.center, is_center=True), self.improvement_pct)]
-        info = self.case_info[0]
-        rows = summary_rows(self.samples, self.center, info)
-        return [
-            (
-                r,
-                means.improvement_pct(
-                    r.value, r.value[:1], info.better if r.by_direction else "lower"
-                ),
-            )
-            for r in rows
-        ]
-
-    def mmtests_profile(self, era: str) -> Profile:
-        """Return how an era of MMTests summarises this benchmark."""
-        return profile(era, *_names(self.benchmark, self.attrs))
-
-    def mmtests_summary(self, era: str, cases: Sequence[int]) -> mmtests.Summary:
-        """Return the statistics of an era for some of the cases; styles ask for it.
-
-        Raises
-        ------
-        InvalidParameterError
-            For a published table, which has no samples.
-        """
-        if self.samples is None:
-            raise InvalidParameterError(f"era = {era!r}: a published table has no samples")
-        how = self.mmtests_profile(era)
-        x = _as_extracted(self.samples[:, list(cases)], how, era)
-        return mmtests.summarise(x, self.case_info[0].better, era, how.summary, how.label)
-
-    def mmtests_labels(self, era: str) -> tuple[str, ...]:
-        """Return the row labels an era prints for this benchmark."""
-        how = self.mmtests_profile(era)
-        found = mmtests.summarise(
-            np.ones((1, 1, 2)), self.case_info[0].better, era, how.summary, how.label
-        )
-        return tuple(r.label for r in found.rows)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per kernel and case with all columns of the comparison."""
-        import pandas as pd
-
-        k, c = (i.ravel() for i in np.indices(self.center.shape))
-        return pd.DataFrame(
-            {
-                "benchmark": self.benchmark,
-                "machine": self.machine,
-                "metric": self.metric,
-                "unit": [self.case_info[i].unit for i in c],
-                "better": [self.case_info[i].better for i in c],
-                "kernel": np.array(self.kernels, dtype=object)[k],
-                "case": np.array(self.cases, dtype=object)[c],
-                **{name: getattr(self, name).ravel() for name in COLUMNS},
-                "rule": self.rule,
-            }
-        )
-
-    def plot(self, kind: str = "effect", *, ax: Any = None, **options: Any) -> Any:
-        """Draw the comparison.
-
-        Parameters
-        ----------
-        kind : {"effect", "samples"}
-            Effect with its interval per case, or every sample.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if None.
-        **options
-            See `tickless.plots.compare`.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        from tickless.plots.compare import plot
-
-        return plot(self, kind, ax=ax, **options)
-
-    def __str__(self) -> str:
-        return self.table().rstrip("\n")
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return self.table(format="html")
-
-
-class ComparisonSet(Mapping[str, Comparison]):
-    """Comparisons of several benchmarks or machines with the same baseline.
-
-    Parameters
-    ----------
-    entries : mapping
-        Key to comparison.
-    notes : sequence of str
-        What concerns no single entry.
-    """
-
-    def __init__(self, entries: Mapping[str, Comparison], notes: Sequence[str] = ()) -> None:
-        self._entries = dict(entries)
-        self.notes = tuple(notes)
-
-    def __getitem__(self, key: str) -> Comparison:
-        if key not in self._entries:
-            raise UnknownNameError(f"unknown table {key!r}; known: {', '.join(self)}")
-        return self._entries[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def table(
-        self, style: str | None = None, format: str = "text", era: str | None = None, **options: Any
-    ) -> str:
-        """Return all tables one below the other; see `Comparison.table`."""
-        return tables.render_all(self.grids(style, era, **options), format)
-
-    def grids(
-        self, style: str | None = None, era: str | None = None, **options: Any
-    ) -> dict[str, tables.Grid]:
-        """Return one grid per entry; style ``summary`` makes one of all entries."""
-        if style in (None, "mmtests"):
-            return {k: c.grid(style, era, **options) for k, c in self.items()}
-        return tables.make_all(style, self._entries, **options)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return all comparisons in one frame with a column ``table``."""
-        import pandas as pd
-
-        frames = [c.to_frame().assign(table=k) for k, c in self.items()]
-        return pd.concat(frames, ignore_index=True)
-
-    def __str__(self) -> str:
-        return self.table().rstrip("\n")
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return self.table(format="html")
+from tickless.stats.moments import Moments, center
+from tickless.stats.pairs import Outcome, Pairs
 
 
 def compare(
@@ -323,6 +65,10 @@ def compare(
     """
     chosen = rules.find(rule)
     _check(alpha, min_effect_pct, correction, resamples)
+    if chosen.era is not None and (correction is not None or min_effect_pct):
+        raise InvalidParameterError(
+            f"rule = {rule!r} is bug-compatible: it has neither correction nor min_effect_pct"
+        )
     if isinstance(results, PublishedTable):
         return _published(results, baseline, chosen, alpha, min_effect_pct)
     name = results.primary if metric is None else metric
@@ -333,11 +79,15 @@ def compare(
     info = results.metric_info[name]
     cells = notes.Cells([results.kernels[i] for i in order], results.cases)
     moments = Moments.of(x)
-    center = _center(x, moments, info, chosen, results)
-    change = means.change_pct(center, center[:1])
+    middle = _center(x, moments, info, chosen, results)
+    change = means.change_pct(middle, middle[:1])
     pairs = Pairs(x, moments, info.mean, alpha, resamples, rng, ~np.isnan(change[1:]))
-    tested = _test(x, pairs, info, chosen, correction, min_effect_pct, change)
-    detectable = _with_baseline(welch.detectable_pct(pairs).reshape(center[1:].shape), np.nan)
+    if chosen.era is None:
+        tested = _test(pairs, info, chosen, correction, min_effect_pct, change)
+    else:
+        how = profile(chosen.era, *mmtests_names(results.benchmark, results.attrs))
+        tested = _bug_compatible(pairs, info, chosen, how)
+    detectable = _with_baseline(welch.detectable_pct(pairs).reshape(change[1:].shape), np.nan)
     said = [
         *results.notes,
         *notes.sample_notes(x, moments, info, chosen, alpha, cells),
@@ -356,12 +106,12 @@ def compare(
         case_title=results.case_title,
         case_info=(info,) * len(results.cases),
         rule=rule,
-        alpha=mmtests.TTEST_ALPHA if chosen.era in ("2018", "2023") else alpha,
+        alpha=mmtests_tables.TTEST_ALPHA if chosen.era in ("2018", "2023") else alpha,
         min_effect_pct=min_effect_pct,
         correction=correction,
         samples=x,
         count=moments.n,
-        center=center,
+        center=middle,
         stddev=moments.stddev,
         cv_pct=moments.cv_pct,
         change_pct=change,
@@ -425,15 +175,14 @@ def _baseline_first(results: Results | PublishedTable, baseline: str) -> list[in
 def _center(x: Array, moments: Moments, info: Metric, rule: rules.Rule, results: Results) -> Array:
     """Return the reported mean of every cell, as the rule's era computes it."""
     if rule.era is None:
-        return center_of(x, moments, info.mean)
-    how = profile(rule.era, *_names(results.benchmark, results.attrs))
-    extracted = _as_extracted(x, how, rule.era)
+        return center(x, moments, info.mean)
+    how = profile(rule.era, *mmtests_names(results.benchmark, results.attrs))
+    extracted = mmtests.as_extracted(x, how, rule.era)
     found = mmtests.center(extracted, info.better, rule.era, how.summary)
     return np.where(mmtests.missing(found) | moments.infinite, np.nan, found)
 
 
 def _test(
-    x: Array,
     pairs: Pairs,
     info: Metric,
     rule: rules.Rule,
@@ -442,15 +191,11 @@ def _test(
     change: Array,
 ) -> dict[str, Any]:
     """Return p_value, ci_low, ci_high, significant and the test's own notes."""
-    if rule.test is None:
-        return _bug_compatible(x, pairs, info, rule, change)
-    shape = change[1:].shape
+    assert rule.test is not None, "the rules of MMTests go through _bug_compatible"
     found = rule.test(pairs)
-    raw = np.where(pairs.usable, found.p.reshape(shape), np.nan)
+    raw = np.where(pairs.usable, found.p.reshape(pairs.usable.shape), np.nan)
     p = rules.corrected(raw, correction)
-    low, high = (np.where(pairs.usable, e.reshape(shape), np.nan) for e in (found.low, found.high))
-    if info.sign < 0:
-        low, high = 0.0 - high, 0.0 - low
+    low, high = _improvement_bounds(found, pairs, info)
     with np.errstate(invalid="ignore"):
         if rule.by_interval and correction is None:
             significant = (low > 0) | (high < 0)
@@ -466,28 +211,33 @@ def _test(
     }
 
 
-def _bug_compatible(
-    x: Array, pairs: Pairs, info: Metric, rule: rules.Rule, change: Array
-) -> dict[str, Any]:
+def _bug_compatible(pairs: Pairs, info: Metric, rule: rules.Rule, how: Profile) -> dict[str, Any]:
     """Return what the tool stars; the interval is Welch's, for the picture only."""
-    stars = mmtests.stars(mmtests.Samples(x, info.better, rule.era or "head"))
-    p = np.array(stars.p)
-    p[0] = np.nan
-    boundaries = welch.welch(pairs)
-    low, high = (
-        _with_baseline(e.reshape(change[1:].shape), np.nan)
-        for e in (boundaries.low, boundaries.high)
+    era = rule.era or "head"
+    stars = mmtests_tables.stars(
+        mmtests.Samples(mmtests.as_extracted(pairs.x, how, era), info.better, era)
     )
-    if info.sign < 0:
-        low, high = 0.0 - high, 0.0 - low
-    said = (f"asterisks as MMTests ({rule.era}) sets them, its defects included",)
+    said = [f"asterisks as MMTests ({era}) sets them, its defects included"]
+    p, starred = np.array(stars.p), stars.starred
+    p[0] = np.nan
+    if not mmtests_tables.is_tested(era, how.summary):
+        p[:], starred = np.nan, np.zeros_like(starred)
+        said = [f"MMTests ({era}) makes no test for this kind of table ({how.summary})"]
+    low, high = _improvement_bounds(welch.welch(pairs), pairs, info)
     return {
         "p_value": p,
-        "ci_low": low,
-        "ci_high": high,
-        "significant": stars.starred,
+        "ci_low": _with_baseline(low, np.nan),
+        "ci_high": _with_baseline(high, np.nan),
+        "significant": starred,
         "notes": said,
     }
+
+
+def _improvement_bounds(found: Outcome, pairs: Pairs, info: Metric) -> tuple[Array, Array]:
+    """Return the interval turned by direction, for the rows that can be compared."""
+    shape = pairs.usable.shape
+    low, high = (np.where(pairs.usable, e.reshape(shape), np.nan) for e in (found.low, found.high))
+    return (low, high) if info.sign > 0 else (0.0 - high, 0.0 - low)
 
 
 def _published(
@@ -532,18 +282,6 @@ def _published(
         notes=(*table.notes, said),
         attrs=dict(table.attrs),
     )
-
-
-def _names(benchmark: str, attrs: Mapping[str, Any]) -> tuple[str, str]:
-    """Return MMTests' benchmark name and sub-heading."""
-    return str(attrs.get("mmtests_benchmark", benchmark)), str(attrs.get("sub_heading", ""))
-
-
-def _as_extracted(x: Array, how: Profile, era: str) -> Array:
-    """Return samples as the tool's extraction hands them on: averaged runs, rounded times."""
-    if how.averages and era == "2018":
-        x = means.amean(x)[..., None]
-    return np.floor(x / how.step + 0.5) * how.step if how.step else x
 
 
 def _with_baseline(x: Any, value: Any) -> Any:

@@ -26,7 +26,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tickless.baselines import Baselines
-    from tickless.compare import Comparison, ComparisonSet
+    from tickless.comparison import Comparison, ComparisonSet
     from tickless.results import Results
 
 STORE = pytest.StashKey["Baselines"]()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tickless.compare import Comparison, ComparisonSet
+from tickless.comparison import Comparison, ComparisonSet
 from tickless.errors import InvalidParameterError
 
 SHOWN = 20
@@ -92,8 +92,9 @@ def regressions(c: Comparison | ComparisonSet, max_loss_pct: float = 2.0) -> lis
 def _cells(table: str, c: Comparison, limit: float) -> list[Regression]:
     with np.errstate(invalid="ignore"):
         lost = c.improvement_pct < -limit
-    # MMTests' newest rule has no p-value: there only what it stars counts.
-    untested = np.isnan(c.p_value) & (c.era is None or c.samples is None)
+    # MMTests' newest rule has no p-value: where it tests, only what it stars counts.
+    has_no_p = c.era == "head" and c.mmtests_profile("head").summary != "Singleops"
+    untested = np.isnan(c.p_value) & (c.samples is None or not has_no_p)
     missing = np.isnan(c.center) & ~np.isnan(c.center[:1])
     reason = np.where(missing, "missing", np.where(c.significant, "significant", "untested"))
     bad = missing | (lost & (c.significant | untested))

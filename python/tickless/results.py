@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from tickless.compare import Comparison, ComparisonSet
+    from tickless.comparison import Comparison, ComparisonSet
 
 Array = NDArray[np.float64]
 BETTER = ("higher", "lower")

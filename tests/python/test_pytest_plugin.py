@@ -135,4 +135,6 @@ def test_unused():
 
 
 def test_the_plugin_is_found_by_its_entry_point(pytester):
-    pytester.runpytest_subprocess("--help", *LEAN).stdout.fnmatch_lines(["*--tickless-baseline=FILE*"])
+    pytester.runpytest_subprocess("--help", *LEAN).stdout.fnmatch_lines(
+        ["*--tickless-baseline=FILE*"]
+    )

@@ -13,7 +13,7 @@ from tickless.errors import InvalidParameterError
 from tickless.results import Results, ResultSet
 
 if TYPE_CHECKING:
-    from tickless.compare import Comparison, ComparisonSet
+    from tickless.comparison import Comparison, ComparisonSet
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
         text = _html.page("tickless compare", [text])
     write(args, text)
-    for note in compared.notes if _is_set(compared) else ():
-        print(f"tickless: note: {note}", file=sys.stderr)
+    _print_notes(args, compared)
     if args.plot:
         _draw(args.plot, compared)
     return _verdict(args, compared)
@@ -106,10 +105,17 @@ def _table(args: argparse.Namespace, compared: Comparison | ComparisonSet, forma
     return compared.table(args.style, format, args.era, **options)
 
 
-def _is_set(compared: Comparison | ComparisonSet) -> bool:
-    from tickless.compare import ComparisonSet
+def _print_notes(args: argparse.Namespace, compared: Comparison | ComparisonSet) -> None:
+    """Print to stderr what the tables do not show: notes of the set, and those of an era's text."""
+    from tickless.comparison import Comparison
 
-    return isinstance(compared, ComparisonSet)
+    entries = {"": compared} if isinstance(compared, Comparison) else dict(compared)
+    said = [] if isinstance(compared, Comparison) else list(compared.notes)
+    for key, c in entries.items():
+        if c.era or args.era:
+            said += [f"{key}: {note}" if key else note for note in c.notes]
+    for note in dict.fromkeys(said):
+        print(f"tickless: note: {note}", file=sys.stderr)
 
 
 def _draw(path: Path, compared: Comparison | ComparisonSet) -> None:
@@ -119,7 +125,7 @@ def _draw(path: Path, compared: Comparison | ComparisonSet) -> None:
     mpl.use("agg")
     import matplotlib.pyplot as plt
 
-    from tickless.compare import Comparison
+    from tickless.comparison import Comparison
 
     entries = {"": compared} if isinstance(compared, Comparison) else dict(compared)
     for key, c in entries.items():

@@ -13,7 +13,7 @@ import numpy as np
 from tickless.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from tickless.compare import Comparison
+    from tickless.comparison import Comparison
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5f5f5f")
 """One per kernel under test: Okabe and Ito's palette without black and yellow."""
@@ -98,15 +98,16 @@ def _effect(c: Comparison, ax: Any, rows: list[int]) -> None:
         colour, marker = COLOURS[(k - 1) % len(COLOURS)], MARKERS[(k - 1) % len(MARKERS)]
         ax.hlines(y + offset, low, high, color=colour, linewidth=1.6, zorder=2)
         star = c.significant[k, rows]
+        label = _plain(c.kernel_labels[k])
         style = {"color": colour, "marker": marker, "linestyle": "none", "zorder": 3}
-        ax.plot(x[star], (y + offset)[star], markersize=6.5, label=_plain(c.kernel_labels[k]), **style)
+        ax.plot(x[star], (y + offset)[star], markersize=6.5, label=label, **style)
         ax.plot(
             x[~star],
             (y + offset)[~star],
             markersize=6.5,
             markerfacecolor="white",
             markeredgewidth=1.4,
-            label=None if star.any() else _plain(c.kernel_labels[k]),
+            label=None if star.any() else label,
             **style,
         )
     ax.axvline(0, color=BASELINE, linewidth=1.2, zorder=1)

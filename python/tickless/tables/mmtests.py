@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tickless.errors import InvalidParameterError
 from tickless.results import Array
 from tickless.stats import mmtests
+from tickless.stats.mmtests_tables import Summary
 from tickless.tables import Cell, Grid, View, caption, pad_lines, verdicts
 from tickless.tables import mmtests_eras as eras
 
@@ -84,7 +85,7 @@ def grid(
         summary = eras.means_only(summary)
     kind = view.mmtests_profile(era)
     if ratio:
-        text = _era_ratio(layout, summary, era, kind.ratio)
+        text = _era_ratio(view, layout, summary, kind.ratio)
     elif html:
         text = eras.html(layout, summary)
     else:
@@ -95,20 +96,20 @@ def grid(
     return Grid(caption(view), stub, view.kernel_labels, labels, cells, tuple(text), ())
 
 
-def _era_ratio(layout: eras.Layout, summary: mmtests.Summary, era: str, shown: str) -> list[str]:
+def _era_ratio(view: View, layout: eras.Layout, summary: Summary, shown: str) -> list[str]:
     """Return the lines of an era's ratio table; each era filters parameters in its own way."""
     keep = np.flatnonzero([re.search(shown, c) is not None for c in layout.cases])
     names = [layout.cases[i] for i in keep.tolist()]
-    every = layout.cases if era == "2018" else names
+    every = layout.cases if layout.era == "2018" else names
     # The oldest revision computes with all parameters where its filter leaves none.
-    used = keep if len(keep) or era != "2018" else np.arange(len(layout.cases))
+    used = keep if len(keep) or layout.era != "2018" else np.arange(len(layout.cases))
     small = eras.Layout(layout.era, layout.decimals, layout.names, names, widest=every)
-    found = mmtests.ratios(summary, era, used)
+    found = view.mmtests_ratios(summary, layout.era, used)
     return eras.ratio(small, found, summary.higher, len(every) + 1)
 
 
 def _era_cells(
-    layout: eras.Layout, s: mmtests.Summary
+    layout: eras.Layout, s: Summary
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[tuple[Cell, ...], ...]]:
     labels, cells = [], []
     for row, pct in zip(s.rows, s.percents, strict=True):

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless.results import Array
-from tickless.stats.mmtests import Ratios, Summary, missing
+from tickless.stats.mmtests import missing
+from tickless.stats.mmtests_tables import Ratios, Summary
 
 WIDTH = {"2018": 12, "2023": 12, "head": 18}
 """Value width by era."""

@@ -5,7 +5,7 @@ The verdict is the geometric mean of the kernel's ratios to the baseline, rounde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from tickless.tables import Cell, Grid, View, pad_lines
 
 NAME, VERDICT = 22, 16
 """Widths of the name column and of a verdict, those of the posted lists."""
+
+NO_CHANGE = "no change"
 
 
 def grid(view: View) -> Grid:
@@ -39,12 +41,10 @@ def grid_all(views: Mapping[str, View]) -> Grid:
         raise InvalidParameterError("summary: no kernel that all tables have, but the baseline")
     labels, cells, notes = [], [], []
     for name, view in views.items():
-        figures = {k: _figure(view, k) for k, _ in kernels}
+        at = [view.kernels.index(k) for k, _ in kernels]
         labels.append((name,))
-        cells.append(tuple(_cell(figures[k]) for k, _ in kernels))
-        left_out = [k for k, _ in kernels if _partial(view, k)]
-        if left_out:
-            notes.append(f"{name}: {', '.join(left_out)}: cases without a value are left out")
+        cells.append(tuple(_cell(view.gmean_pct[k]) for k in at))
+        notes += _notes(name, view, at, cells[-1])
     heads = [label for _, label in kernels]
     return Grid(
         f"change against {first.kernel_labels[0]} (geometric mean over the cases)",
@@ -57,27 +57,25 @@ def grid_all(views: Mapping[str, View]) -> Grid:
     )
 
 
-def _ratios(view: View, kernel: str) -> tuple[np.ndarray, np.ndarray]:
-    k = view.kernels.index(kernel)
+def _partial(view: View, k: int) -> bool:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = view.center[k] / view.center[0]
-    return ratio, np.isfinite(ratio) & (ratio > 0)
+    return not (np.isfinite(ratio) & (ratio > 0)).all()
 
 
-def _figure(view: View, kernel: str) -> float:
-    """Return the improvement in percent by the geometric mean of the ratios; NaN for none."""
-    ratio, there = _ratios(view, kernel)
-    if not there.any():
-        return np.nan
-    sign = np.array([m.sign for m in view.case_info])[there]
-    if (sign == sign[0]).all():
-        return float(sign[0] * 100 * (np.exp(np.log(ratio[there]).mean()) - 1))
-    # Mixed directions: as speeds, so that a time counts by its inverse.
-    return float(100 * (np.exp((sign * np.log(ratio[there])).mean()) - 1))
-
-
-def _partial(view: View, kernel: str) -> bool:
-    return not _ratios(view, kernel)[1].all()
+def _notes(name: str, view: View, at: Sequence[int], cells: Sequence[Cell]) -> list[str]:
+    out = []
+    partial = [view.kernel_labels[k] for k in at if _partial(view, k)]
+    if partial:
+        out.append(f"{name}: {', '.join(partial)}: cases without a value are left out")
+    same = [
+        f"{view.kernel_labels[k]} {view.gmean_detectable_pct[k]:.2g} %"
+        for k, cell in zip(at, cells, strict=True)
+        if cell.value == NO_CHANGE and np.isfinite(view.gmean_detectable_pct[k])
+    ]
+    if same:
+        out.append(f"{name}: no change; smallest detectable: {', '.join(same)}")
+    return out
 
 
 def _cell(figure: float) -> Cell:
@@ -85,7 +83,7 @@ def _cell(figure: float) -> Cell:
         return Cell("-")
     q = int(np.floor(abs(figure) + 0.5))
     if not q:
-        return Cell("no change")
+        return Cell(NO_CHANGE)
     return Cell(
         f"{q}% {'better' if figure > 0 else 'worse'}", verdict="good" if figure > 0 else "bad"
     )

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from tickless.results import Array, Metric
 
 if TYPE_CHECKING:
-    from tickless.stats.mmtests import Row, Summary
+    from tickless.stats.mmtests import Row
     from tickless.stats.mmtests_benchmarks import Profile
+    from tickless.stats.mmtests_tables import Ratios, Summary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,12 +106,26 @@ class View:
         """Half width of each mean's interval of level ``1 - alpha``, percent of the mean."""
         raise NotImplementedError
 
+    @property
+    def gmean_pct(self) -> Array:
+        """Improvement by the geometric mean of the ratios, ``(n_kernels,)``, percent."""
+        raise NotImplementedError
+
+    @property
+    def gmean_detectable_pct(self) -> Array:
+        """Smallest change of that mean the samples would show, ``(n_kernels,)``, percent."""
+        raise NotImplementedError
+
     def statistics(self) -> list[tuple[Row, Array]]:
         """Return the rows of a sound table with their percentages."""
         raise NotImplementedError
 
     def mmtests_summary(self, era: str, cases: Sequence[int]) -> Summary:
         """Return the statistics of one era of MMTests for some cases."""
+        raise NotImplementedError
+
+    def mmtests_ratios(self, summary: Summary, era: str, cases: NDArray[np.intp]) -> Ratios:
+        """Return the ratio table of an era for some cases of a summary."""
         raise NotImplementedError
 
     def mmtests_profile(self, era: str) -> Profile:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tickless.compare import Comparison
+from tickless.comparison import Comparison
 from tickless.errors import InputError, TicklessError
 from tickless.readers.mmtests import read_mmtests
 from tickless.results import Results, ResultSet
