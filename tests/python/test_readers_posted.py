@@ -193,7 +193,7 @@ def test_the_posts_own_text_gives_the_published_cells(report, name):
 def test_what_the_styles_print_reads_back(name):
     for key, table in tickless.published(name).items():
         style = table.case_info[0].style
-        if style in ("summary", "lmbench") or "neutral" in key:
+        if style == "lmbench" or "neutral" in key or "summary" in key:
             continue
         options = {"era": "2018"} if style == "mmtests" else {}
         (got,) = tickless.read_comparison(table.compare().table(style, **options)).values()

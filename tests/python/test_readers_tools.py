@@ -330,7 +330,7 @@ UDP latency using localhost: 5.6 microseconds
 
 def test_lmbench_lines_and_blocks_with_noise_before():
     notes = read_log(LMBENCH.encode()).notes
-    assert [(n.code, n.lines) for n in notes] == [("unknown-unit", (17,))]
+    assert [(n.code, n.lines) for n in notes] == [("unknown-unit", (18,))]
     assert series(LMBENCH) == {
         ("latency", "Simple syscall"): [0.0496],
         ("latency", "Pipe"): [3.4567],

@@ -94,7 +94,7 @@ def summary(table_id: str, rows: Sequence[Row], facts: Facts, names: Names) -> P
         center=_from_percent(percent, better),
         printed_pct=percent,
         case_info=tuple(
-            Metric("%", _side(b), "arithmetic", decimals=0, style=facts["style"]) for b in better
+            Metric("%", _side(b), "arithmetic", 0, facts["style"], facts["units"]) for b in better
         ),
         printed=tuple(tuple(c["text"] for c in row) for row in lookup),
         statistic=rows[0]["statistic"],
@@ -148,11 +148,13 @@ def _list(
         mark=("",) * count,
         starred=never,
         tested=never,
-        case_info=(Metric("", "higher", "arithmetic"),) * count,
+        case_info=(Metric("", "higher", "arithmetic", style=facts["style"], title=facts["units"]),)
+        * count,
         printed=(("",) * count,) * len(systems),
         normalised=True,
         baseline=names("kernel", systems[0]),
         kernel_labels=tuple(systems),
+        case_title="Benchmark:",
         notes=tuple(facts["notes"]),
         attrs=_attrs(facts, row, cells),
     )

@@ -163,9 +163,12 @@ class Log:
     def number(self, text: str) -> float | None:
         """Return the finite number in `text`, or None after noting why there is none."""
         value = math.nan
-        with contextlib.suppress(ValueError):
-            if text.isascii() and "_" not in text:
+        # float() also takes 1_000 and digits of other scripts, which no tool prints.
+        if text.isascii() and "_" not in text:
+            try:
                 value = float(text)
+            except ValueError:
+                value = math.nan
         if math.isfinite(value):
             self._value_line = self._line
             self.values += 1

@@ -126,7 +126,10 @@ class Gather:
         """Append one periodic figure printed `at` seconds after the start."""
         value = self.log.number(text)
         if value is not None:
-            times, values = self._samples.setdefault((metric, case), (array("d"), array("d")))
+            key = (metric, case)
+            if key not in self._samples:
+                self._samples[key] = (array("d"), array("d"))
+            times, values = self._samples[key]
             times.append(at)
             values.append(value)
 
