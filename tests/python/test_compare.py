@@ -226,8 +226,8 @@ def test_benchstat_shows_a_tilde_and_what_could_have_been_detected():
 def test_every_cell_without_a_difference_is_listed_with_its_detectable_effect():
     c = results().compare("6.12.0-base")
     note = next(n for n in c.notes if n.startswith("6.12.0-teo: no difference found in 2 of 3"))
-    assert f"128 {c.detectable_pct[1, 1]:.2g} %" in note
-    assert f"256 {c.detectable_pct[1, 2]:.2g} %" in note
+    assert f"128 ({c.detectable_pct[1, 1]:.2g} %)" in note
+    assert f"256 ({c.detectable_pct[1, 2]:.2g} %)" in note
     assert note in str(c)
     assert note.replace(">", "&gt;") in c._repr_html_()
 

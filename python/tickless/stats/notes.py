@@ -179,7 +179,7 @@ def undetected(
             continue
         named = [
             cells.cases[c]
-            + (f" {detectable[k, c]:.2g} %" if np.isfinite(detectable[k, c]) else " none")
+            + (f" ({detectable[k, c]:.2g} %)" if np.isfinite(detectable[k, c]) else " (none)")
             for c in none[:MOST_UNDETECTED].tolist()
         ]
         more = len(none) - len(named)
