@@ -17,5 +17,7 @@ pub mod catalogue;
 
 pub mod machine;
 
+pub mod sched;
+
 #[cfg(feature = "python")]
 pub mod python;

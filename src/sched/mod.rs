@@ -1,0 +1,34 @@
+//! Scheduling: the policies of several kernel versions, each exact on one run queue.
+//!
+//! To add a policy, write one file with a [`Runqueue`] and its [`Policy`] entry, and list it here.
+
+mod cfs;
+mod cpu;
+mod entity;
+mod features;
+mod operation;
+mod program;
+mod record;
+mod runqueue;
+mod timeline;
+mod tree;
+mod tunables;
+pub mod weights;
+
+pub use entity::{Class, Entities, Entity, Ledger, TaskId, TaskSpec};
+pub use features::{FEATURES, Feature, Features};
+pub use operation::{
+    Event, EventColumns, MAX_TASKS, MAX_TIME, OPERATIONS, Operation, check_events, check_tasks,
+};
+pub use program::{Op, PathCosts, Program, check_programs};
+pub use record::{COLUMNS, EARLIER_COLUMNS, LATER_COLUMNS, Rows, TOTALS, Totals};
+pub use runqueue::{
+    Common, Enqueue, FIRST_VRUNTIME, MAX_CPUS, Observed, Pick, Policy, Resched, Runqueue, Settings,
+    Sleep, TICK_RATES,
+};
+pub use timeline::{Loop, MAX_ROWS, Outcome, Scene};
+pub use tree::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Order, Tree, before, earlier};
+pub use tunables::{Tunable, Tunables, factor};
+
+/// Every scheduling policy, oldest kernel first.
+pub const POLICIES: &[Policy] = &[cfs::CFS, cfs::CFS_UNCAPPED];
