@@ -4,6 +4,7 @@
 //! of the core, and hands arrays back without copying.
 
 mod errors;
+mod machine;
 mod run;
 mod table;
 
@@ -12,6 +13,8 @@ use pyo3::prelude::*;
 /// Compiled core of tickless. Use the names in `tickless`; these are its internals.
 #[pymodule]
 pub mod _core {
+    #[pymodule_export]
+    use super::machine::{machine, machine_names};
     #[pymodule_export]
     use super::table::IdleTable;
 
