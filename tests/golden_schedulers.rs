@@ -247,3 +247,13 @@ fn cfs_agrees_with_every_golden_row_and_total() {
 fn uncapped_cfs_agrees_with_every_golden_row_and_total() {
     check("cfs-uncapped");
 }
+
+#[test]
+fn eevdf_of_august_2023_agrees_with_every_golden_row_and_total() {
+    check("eevdf");
+}
+
+#[test]
+fn eevdf_with_the_curb_agrees_with_every_golden_row_and_total() {
+    check("eevdf-curb");
+}

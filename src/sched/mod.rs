@@ -4,6 +4,7 @@
 
 mod cfs;
 mod cpu;
+mod eevdf;
 mod entity;
 mod features;
 mod operation;
@@ -31,4 +32,4 @@ pub use tree::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Order, Tree, befo
 pub use tunables::{Tunable, Tunables, factor};
 
 /// Every scheduling policy, oldest kernel first.
-pub const POLICIES: &[Policy] = &[cfs::CFS, cfs::CFS_UNCAPPED];
+pub const POLICIES: &[Policy] = &[cfs::CFS, cfs::CFS_UNCAPPED, eevdf::EEVDF, eevdf::EEVDF_CURB];
