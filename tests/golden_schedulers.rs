@@ -247,3 +247,23 @@ fn cfs_agrees_with_every_golden_row_and_total() {
 fn uncapped_cfs_agrees_with_every_golden_row_and_total() {
     check("cfs-uncapped");
 }
+
+#[test]
+fn eevdf_of_august_2023_agrees_with_every_golden_row_and_total() {
+    check("eevdf");
+}
+
+#[test]
+fn eevdf_with_the_curb_agrees_with_every_golden_row_and_total() {
+    check("eevdf-curb");
+}
+
+#[test]
+fn eevdf_of_6_12_agrees_with_every_golden_row_and_total() {
+    check("eevdf-6.12");
+}
+
+#[test]
+fn eevdf_of_7_2_agrees_with_every_golden_row_and_total() {
+    check("eevdf-7.2");
+}

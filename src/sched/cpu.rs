@@ -203,8 +203,10 @@ impl Cpu {
             }
             Operation::Migout => self.lives[i] = Life::Away,
             Operation::Migin => {
-                let delayed = self.tasks[id].delayed;
-                self.lives[i] = if delayed { Life::Blocked } else { Life::Runnable };
+                // A delayed task stays blocked; the preemption test may even have dropped it.
+                let e = &self.tasks[id];
+                let blocked = e.delayed || !e.on_rq;
+                self.lives[i] = if blocked { Life::Blocked } else { Life::Runnable };
                 self.ready_since[i] = t;
             }
             _ => {}

@@ -4,6 +4,8 @@
 
 mod cfs;
 mod cpu;
+mod eevdf;
+mod eevdf_delayed;
 mod entity;
 mod features;
 mod operation;
@@ -31,4 +33,11 @@ pub use tree::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Order, Tree, befo
 pub use tunables::{Tunable, Tunables, factor};
 
 /// Every scheduling policy, oldest kernel first.
-pub const POLICIES: &[Policy] = &[cfs::CFS, cfs::CFS_UNCAPPED];
+pub const POLICIES: &[Policy] = &[
+    cfs::CFS_UNCAPPED,
+    cfs::CFS,
+    eevdf::EEVDF,
+    eevdf::EEVDF_CURB,
+    eevdf_delayed::EEVDF_6_12,
+    eevdf_delayed::EEVDF_7_2,
+];
