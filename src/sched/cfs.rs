@@ -68,6 +68,7 @@ pub(super) const CFS: Policy = Policy {
     features: FEATURES,
     fixed_off: &[],
     tunables: TUNABLES,
+    classes: Class::ALL,
     custom_slices: false,
     build: |settings| Box::new(Cfs::new(settings, true)),
 };

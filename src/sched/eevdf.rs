@@ -63,6 +63,7 @@ pub(super) const EEVDF: Policy = Policy {
     ],
     fixed_off: &[],
     tunables: &[BASE_SLICE_2023],
+    classes: Class::ALL,
     custom_slices: false,
     build: |settings| Box::new(Eevdf::new(settings)),
 };

@@ -8,6 +8,7 @@ mod eevdf;
 mod eevdf_delayed;
 mod entity;
 mod features;
+mod o1;
 mod operation;
 mod program;
 mod record;
@@ -19,6 +20,7 @@ pub mod weights;
 
 pub use entity::{Class, Entities, Entity, Ledger, TaskId, TaskSpec};
 pub use features::{FEATURES, Feature, Features};
+pub use o1::{Interactivity, bonus, effective_prio, is_interactive, static_prio, timeslice};
 pub use operation::{
     Event, EventColumns, MAX_TASKS, MAX_TIME, OPERATIONS, Operation, check_events, check_tasks,
 };
@@ -34,6 +36,7 @@ pub use tunables::{Tunable, Tunables, factor};
 
 /// Every scheduling policy, oldest kernel first.
 pub const POLICIES: &[Policy] = &[
+    o1::O1,
     cfs::CFS_UNCAPPED,
     cfs::CFS,
     eevdf::EEVDF,

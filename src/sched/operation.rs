@@ -189,6 +189,15 @@ pub fn check_tasks(policy: &Policy, tasks: &[TaskSpec]) -> Result<()> {
             return Err(named(format!("nice {} is outside {MIN_NICE} to {MAX_NICE}", task.nice)));
         }
         check_slice(policy, task.slice).map_err(named)?;
+        if !policy.classes.contains(&task.class) {
+            let classes: Vec<_> = policy.classes.iter().map(|c| c.name()).collect();
+            return Err(named(format!(
+                "policy {:?} has no class {}; it has: {}",
+                policy.name,
+                task.class.name(),
+                classes.join(", ")
+            )));
+        }
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ mod preemption;
 mod queue;
 mod slice_timer;
 
-use super::entity::{Entities, TaskId};
+use super::entity::{Class, Entities, TaskId};
 use super::features::{Feature, Features};
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
 use super::tunables::BASE_SLICE;
@@ -78,6 +78,7 @@ pub(super) const EEVDF_6_12: Policy = Policy {
     features: &features(false),
     fixed_off: &[(Feature::Hrtick, "the slice timer of 6.12 is off by default and not modelled")],
     tunables: &[BASE_SLICE],
+    classes: Class::ALL,
     custom_slices: true,
     build: |settings| Box::new(DelayedEevdf::new(Version::V6_12, settings)),
 };
