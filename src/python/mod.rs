@@ -5,6 +5,7 @@
 
 mod errors;
 mod run;
+mod sched;
 mod table;
 
 use pyo3::prelude::*;
@@ -14,6 +15,11 @@ use pyo3::prelude::*;
 pub mod _core {
     #[pymodule_export]
     use super::table::IdleTable;
+
+    #[pymodule_export]
+    use super::sched::{
+        policies, scheduling_vectors, scheduling_words, timeline_events, timeline_programs,
+    };
 
     /// Version of the package.
     #[pymodule_export]

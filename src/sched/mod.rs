@@ -15,14 +15,18 @@ mod runqueue;
 mod timeline;
 mod tree;
 mod tunables;
+mod vectors;
 pub mod weights;
 
 pub use entity::{Class, Entities, Entity, Ledger, TaskId, TaskSpec};
 pub use features::{FEATURES, Feature, Features};
 pub use operation::{
-    Event, EventColumns, MAX_TASKS, MAX_TIME, OPERATIONS, Operation, check_events, check_tasks,
+    CLASSES, Event, EventColumns, MAX_TASKS, MAX_TIME, OPERATIONS, Operation, TaskColumns,
+    check_events, check_tasks, tasks_from_columns,
 };
-pub use program::{Op, PathCosts, Program, check_programs};
+pub use program::{
+    OPS, Op, PathCosts, Program, ProgramColumns, check_programs, programs_from_columns,
+};
 pub use record::{COLUMNS, EARLIER_COLUMNS, LATER_COLUMNS, Rows, TOTALS, Totals};
 pub use runqueue::{
     Common, Enqueue, FIRST_VRUNTIME, MAX_CPUS, Observed, Pick, Policy, Resched, Runqueue, Settings,
@@ -31,6 +35,7 @@ pub use runqueue::{
 pub use timeline::{Loop, MAX_ROWS, Outcome, Scene};
 pub use tree::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Order, Tree, before, earlier};
 pub use tunables::{Tunable, Tunables, factor};
+pub use vectors::{RULES, apply_rule};
 
 /// Every scheduling policy, oldest kernel first.
 pub const POLICIES: &[Policy] = &[

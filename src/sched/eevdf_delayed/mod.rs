@@ -44,13 +44,15 @@ mod blocking;
 mod preemption;
 mod queue;
 mod slice_timer;
+mod snapshot;
 
 use super::entity::{Entities, TaskId};
 use super::features::{Feature, Features};
+use super::record::EARLIER_COLUMNS;
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
 use super::tunables::BASE_SLICE;
 
-pub(super) use queue::Queue;
+use queue::Queue;
 
 /// Switches of 6.12 and 7.2 with common defaults; the slice timer differs.
 const fn features(hrtick: bool) -> [(Feature, bool); 11] {
@@ -79,6 +81,7 @@ pub(super) const EEVDF_6_12: Policy = Policy {
     fixed_off: &[(Feature::Hrtick, "the slice timer of 6.12 is off by default and not modelled")],
     tunables: &[BASE_SLICE],
     custom_slices: true,
+    blank_columns: EARLIER_COLUMNS,
     build: |settings| Box::new(DelayedEevdf::new(Version::V6_12, settings)),
 };
 
