@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tickless::sched::{
     COLUMNS, Class, EventColumns, Loop, OPERATIONS, Outcome, PathCosts, Policy, Program, Scene,
-    TOTALS, TaskSpec,
+    TOTALS, TaskSpec, apply_rule,
 };
 use tickless::watch::Watch;
 
@@ -44,8 +44,8 @@ fn lines(path: &Path) -> impl Iterator<Item = String> + use<> {
 /// One case of the golden inputs.
 #[derive(Default)]
 struct Case {
-    ncpus: u32,
-    hz: u32,
+    ncpus: i64,
+    hz: i64,
     features: Vec<(String, bool)>,
     tasks: Vec<TaskSpec>,
     t: Vec<i64>,
@@ -66,8 +66,7 @@ fn cases(folder: &Path) -> BTreeMap<String, Case> {
             let number = |i: usize| words[i].parse::<i64>().unwrap();
             if words[0] == "case" {
                 name = words[1].to_owned();
-                let case =
-                    Case { ncpus: number(2) as u32, hz: number(3) as u32, ..Case::default() };
+                let case = Case { ncpus: number(2), hz: number(3), ..Case::default() };
                 all.insert(name.clone(), case);
                 continue;
             }
@@ -112,7 +111,7 @@ fn run(policy: &'static Policy, case: &Case) -> Outcome {
     let settings = policy.settings(case.ncpus, case.hz).unwrap();
     let changes = case.features.iter().map(|(name, on)| (name.as_str(), *on));
     let settings = policy.with_features(settings, changes).unwrap();
-    let scene = Scene { policy, settings, tasks: &case.tasks, rows: true };
+    let scene = Scene { policy, settings, tasks: case.tasks.clone(), rows: true };
     let outcome = match case.run {
         Some((until, tick0)) => {
             let parameters =
@@ -266,4 +265,59 @@ fn eevdf_of_6_12_agrees_with_every_golden_row_and_total() {
 #[test]
 fn eevdf_of_7_2_agrees_with_every_golden_row_and_total() {
     check("eevdf-7.2");
+}
+
+/// Splits a golden line into integers; a string of 0 and 1 counts as one integer per character.
+fn integers(names: &[&str], fields: &[&str]) -> Vec<i64> {
+    let mut all = vec![];
+    for (name, field) in names.iter().zip(fields) {
+        if *name == "eligible" {
+            all.extend(field.chars().map(|c| i64::from(c == '1')));
+        } else {
+            all.extend(field.split([':', ';']).map(|n| n.parse::<i64>().unwrap()));
+        }
+    }
+    all
+}
+
+/// Function vectors and how many of their columns are results.
+const VECTORS: [(&str, usize); 12] = [
+    ("calc_delta", 1),
+    ("calc_delta_fair", 1),
+    ("place_cfs", 1),
+    ("preempt_tick", 1),
+    ("sched_slice", 1),
+    ("wakeup_preempt", 1),
+    ("update_deadline", 2),
+    ("snapshot", 10),
+    ("vlen_6_12", 1),
+    ("vlen_7_2", 1),
+    ("snapshot_6_12", 12),
+    ("snapshot_7_2", 12),
+];
+
+#[test]
+fn every_function_vector_agrees() {
+    for folder in folders() {
+        for (rule, results) in VECTORS {
+            let mut golden = lines(&folder.join(format!("func_{rule}.csv.gz")));
+            let header = golden.next().unwrap();
+            let names: Vec<&str> = header.split(',').collect();
+            let inputs = names.len() - results;
+            let mut score = Score::default();
+            for (i, line) in golden.enumerate() {
+                let fields: Vec<&str> = line.split(',').collect();
+                let vector = integers(&names[..inputs], &fields[..inputs]);
+                let expected = integers(&names[inputs..], &fields[inputs..]);
+                let (found, _) = apply_rule(rule, &vector, &[vector.len() as i64]).unwrap();
+                score.total += 1;
+                if found != expected {
+                    score.wrong += 1;
+                    score.first.push(format!("vector {i}: {found:?} not {expected:?}"));
+                }
+            }
+            score.first.truncate(5);
+            score.finish(&format!("func_{rule}"));
+        }
+    }
 }

@@ -23,7 +23,7 @@ fn nice(nice: i8) -> TaskSpec {
 
 fn run(specs: &[TaskSpec], programs: &[Program], until: i64, tick0: i64, rows: bool) -> Outcome {
     let settings = o1().settings(1, HZ).unwrap();
-    let scene = Scene { policy: o1(), settings, tasks: specs, rows };
+    let scene = Scene { policy: o1(), settings, tasks: specs.to_vec(), rows };
     let costs = PathCosts::default();
     let parameters = Loop { until, tick0, timer_latency: 0, costs };
     scene.run_programs(programs, parameters, &Watch::new()).unwrap()
@@ -64,7 +64,7 @@ fn a_heavier_task_counts_as_interactive_sooner() {
 fn classes_younger_than_the_scheduler_are_refused() {
     let specs = [TaskSpec { class: Class::Idle, ..TaskSpec::default() }];
     let settings = o1().settings(1, HZ).unwrap();
-    let scene = Scene { policy: o1(), settings, tasks: &specs, rows: false };
+    let scene = Scene { policy: o1(), settings, tasks: specs.to_vec(), rows: false };
     let none = EventColumns { t: &[], op: &[], task: &[], value: &[] };
     let e = scene.run_events(none, None, &Watch::new()).unwrap_err().to_string();
     assert!(e.contains("tasks[0]") && e.contains("idle") && e.contains("normal"), "{e}");
@@ -465,7 +465,7 @@ proptest! {
         let columns = EventColumns { t: &t, op: &op, task: &task, value: &value };
         let once = || {
             let settings = o1().settings(1, HZ).unwrap();
-            let scene = Scene { policy: o1(), settings, tasks: &specs, rows: true };
+            let scene = Scene { policy: o1(), settings, tasks: specs.clone(), rows: true };
             scene.run_events(columns, Some(now + S), &Watch::new()).unwrap()
         };
         let first = once();

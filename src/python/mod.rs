@@ -6,6 +6,7 @@
 mod errors;
 mod machine;
 mod run;
+mod sched;
 mod table;
 
 use pyo3::prelude::*;
@@ -17,6 +18,11 @@ pub mod _core {
     use super::machine::{machine, machine_names};
     #[pymodule_export]
     use super::table::IdleTable;
+
+    #[pymodule_export]
+    use super::sched::{
+        policies, scheduling_vectors, scheduling_words, timeline_events, timeline_programs,
+    };
 
     /// Version of the package.
     #[pymodule_export]

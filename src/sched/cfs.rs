@@ -37,6 +37,7 @@
 
 use super::entity::{Class, Entities, Entity, TaskId};
 use super::features::{Feature, Features};
+use super::record::LATER_COLUMNS;
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
 use super::tree::{ByVruntime, Tree, before};
 use super::tunables::{
@@ -70,6 +71,7 @@ pub(super) const CFS: Policy = Policy {
     tunables: TUNABLES,
     classes: Class::ALL,
     custom_slices: false,
+    blank_columns: LATER_COLUMNS,
     build: |settings| Box::new(Cfs::new(settings, true)),
 };
 

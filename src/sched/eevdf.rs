@@ -43,6 +43,7 @@
 
 use super::entity::{Class, Entities, Entity, TaskId};
 use super::features::{Feature, Features};
+use super::record::LATER_COLUMNS;
 use super::runqueue::{
     Common, Enqueue, Observed, Pick, Policy, Resched, Runqueue, Settings, Sleep,
 };
@@ -65,6 +66,7 @@ pub(super) const EEVDF: Policy = Policy {
     tunables: &[BASE_SLICE_2023],
     classes: Class::ALL,
     custom_slices: false,
+    blank_columns: LATER_COLUMNS,
     build: |settings| Box::new(Eevdf::new(settings)),
 };
 
@@ -124,6 +126,26 @@ impl Eevdf {
             sum_weight: 0,
             next: None,
         }
+    }
+
+    /// A queue in a given state: `curr` runs, the others wait, in this order of arrival.
+    pub(super) fn restored(
+        settings: &Settings,
+        tasks: &mut Entities,
+        min_vruntime: i64,
+        curr: Option<TaskId>,
+        queued: impl Iterator<Item = TaskId>,
+    ) -> Self {
+        let mut queue = Self { min_vruntime, ..Self::new(settings) };
+        queue.common.curr = curr;
+        for id in queued {
+            tasks[id].slice = queue.base_slice as u32;
+            queue.common.count_in(tasks, id);
+            if curr != Some(id) {
+                queue.insert(tasks, id);
+            }
+        }
+        queue
     }
 
     #[inline]
@@ -328,15 +350,19 @@ impl Eevdf {
             }
             at = Timeline::right(tasks, id);
         }
-        let (deadline, mut id, is_subtree) = best?;
-        while is_subtree {
+        let (deadline, id, is_subtree) = best?;
+        if is_subtree { Self::holder(tasks, id, deadline) } else { Some(id) }
+    }
+
+    /// Returns the first entity in order below `id` that has the subtree's earliest deadline.
+    fn holder(tasks: &Entities, mut id: TaskId, deadline: i64) -> Option<TaskId> {
+        loop {
             match Timeline::left(tasks, id) {
                 Some(left) if tasks[left].least == deadline => id = left,
-                _ if tasks[id].deadline == deadline => break,
+                _ if tasks[id].deadline == deadline => return Some(id),
                 _ => id = Timeline::right(tasks, id)?,
             }
         }
-        Some(id)
     }
 
     fn switch_in(&mut self, tasks: &mut Entities, id: TaskId, now: i64) {
@@ -490,7 +516,7 @@ impl Runqueue for Eevdf {
             sum_weight: self.sum_weight,
             eligible: queued.map(|id| self.is_eligible(all, &tasks[id])),
             buddies: [self.next, None, None],
-            protect: queued.map_or(0, |id| i64::from(self.is_protected(tasks, id))),
+            protect: self.common.curr.map_or(0, |c| i64::from(self.is_protected(tasks, c))),
         }
     }
 }

@@ -31,15 +31,6 @@ pub enum Class {
 impl Class {
     /// Every class.
     pub const ALL: &[Class] = &[Class::Normal, Class::Batch, Class::Idle];
-
-    /// Returns the word for the class.
-    pub fn name(self) -> &'static str {
-        match self {
-            Class::Normal => "normal",
-            Class::Batch => "batch",
-            Class::Idle => "idle",
-        }
-    }
 }
 
 /// What the caller says about a task.

@@ -16,15 +16,19 @@ mod runqueue;
 mod timeline;
 mod tree;
 mod tunables;
+mod vectors;
 pub mod weights;
 
 pub use entity::{Class, Entities, Entity, Ledger, TaskId, TaskSpec};
 pub use features::{FEATURES, Feature, Features};
 pub use o1::{Interactivity, bonus, effective_prio, is_interactive, static_prio, timeslice};
 pub use operation::{
-    Event, EventColumns, MAX_TASKS, MAX_TIME, OPERATIONS, Operation, check_events, check_tasks,
+    CLASSES, Event, EventColumns, MAX_TASKS, MAX_TIME, OPERATIONS, Operation, TaskColumns,
+    check_events, check_tasks, tasks_from_columns,
 };
-pub use program::{Op, PathCosts, Program, check_programs};
+pub use program::{
+    OPS, Op, PathCosts, Program, ProgramColumns, check_programs, programs_from_columns,
+};
 pub use record::{COLUMNS, EARLIER_COLUMNS, LATER_COLUMNS, Rows, TOTALS, Totals};
 pub use runqueue::{
     Common, Enqueue, FIRST_VRUNTIME, MAX_CPUS, Observed, Pick, Policy, Resched, Runqueue, Settings,
@@ -33,6 +37,7 @@ pub use runqueue::{
 pub use timeline::{Loop, MAX_ROWS, Outcome, Scene};
 pub use tree::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Order, Tree, before, earlier};
 pub use tunables::{Tunable, Tunables, factor};
+pub use vectors::{RULES, apply_rule};
 
 /// Every scheduling policy, oldest kernel first.
 pub const POLICIES: &[Policy] = &[

@@ -65,6 +65,29 @@ const STARVATION_LIMIT: i64 = 2_000_000_000;
 /// Share of the parent's sleep average a child starts with, percent (`CHILD_PENALTY`).
 const CHILD_SHARE_PCT: i64 = 95;
 
+/// No virtual time, no deadlines, no hints, no slice timer.
+const BLANK_COLUMNS: &[&str] = &[
+    "nr_queued",
+    "min_vruntime",
+    "zero_vruntime",
+    "arg_vruntime",
+    "arg_deadline",
+    "arg_vlag",
+    "avg_vruntime",
+    "sum_key_weight",
+    "sum_weight",
+    "next_vruntime",
+    "next_deadline",
+    "next_buddy",
+    "last_buddy",
+    "skip_buddy",
+    "arg_delayed",
+    "was_delayed",
+    "arg_slice",
+    "curr_protect",
+    "hrtick_at",
+];
+
 /// The O(1) scheduler.
 pub(super) const O1: Policy = Policy {
     name: "o1",
@@ -76,6 +99,7 @@ pub(super) const O1: Policy = Policy {
     tunables: &[],
     classes: &[Class::Normal],
     custom_slices: false,
+    blank_columns: BLANK_COLUMNS,
     build: |settings| Box::new(O1Queue::new(settings)),
 };
 

@@ -1,6 +1,6 @@
 //! What can happen to a run queue, as words and as checked events.
 
-use super::entity::TaskSpec;
+use super::entity::{Class, TaskSpec};
 use super::runqueue::Policy;
 use super::weights::{MAX_NICE, MIN_NICE};
 use crate::error::{Error, Result};
@@ -154,9 +154,7 @@ fn check_event(
         return Err(format!("{word} of task {task}, but there are {ntasks} tasks, counted from 0"));
     }
     match op {
-        Operation::Nice if !(MIN_NICE..=MAX_NICE).contains(&value) => {
-            Err(format!("nice {value} is outside {MIN_NICE} to {MAX_NICE}"))
-        }
+        Operation::Nice => check_nice(value),
         Operation::Slice => check_slice(policy, value),
         _ => Ok(()),
     }
@@ -165,6 +163,8 @@ fn check_event(
 fn check_slice(policy: &Policy, slice: i64) -> std::result::Result<(), String> {
     if slice < 0 {
         Err(format!("slice {slice} ns is negative; 0 means the base slice"))
+    } else if slice > MAX_TIME {
+        Err(format!("slice {slice} ns is longer than {MAX_TIME} ns"))
     } else if slice > 0 && !policy.custom_slices {
         Err(format!("policy {:?} has no custom slices; give 0", policy.name))
     } else {
@@ -172,32 +172,88 @@ fn check_slice(policy: &Policy, slice: i64) -> std::result::Result<(), String> {
     }
 }
 
-/// Checks the number of tasks and each task's slice.
+/// Columns of tasks as they come from outside; all of one length.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskColumns<'a> {
+    /// Nice values.
+    pub nice: &'a [i64],
+    /// Positions in [`CLASSES`].
+    pub class: &'a [u8],
+    /// Slices, ns; 0 for the base slice.
+    pub slice: &'a [i64],
+}
+
+/// Words of the scheduling classes, in the order of their codes.
+pub const CLASSES: [(&str, Class); 3] =
+    [("normal", Class::Normal), ("batch", Class::Batch), ("idle", Class::Idle)];
+
+/// Returns the tasks, or the first thing wrong with them; nothing is allocated before the number
+/// of tasks is checked.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] that names the index of the task, [`Error::Shape`] for columns of
+/// unequal length.
+pub fn tasks_from_columns(policy: &Policy, columns: TaskColumns) -> Result<Vec<TaskSpec>> {
+    let n = columns.nice.len();
+    for (name, found) in [("class", columns.class.len()), ("slice_ns", columns.slice.len())] {
+        if found != n {
+            return Err(Error::Shape { name: format!("tasks.{name}"), expected: n, found });
+        }
+    }
+    check_count(n)?;
+    (0..n)
+        .map(|i| {
+            let (nice, code, slice) = (columns.nice[i], columns.class[i], columns.slice[i]);
+            let named = |reason| Error::invalid(format!("tasks[{i}]"), reason);
+            check_nice(nice).map_err(named)?;
+            check_slice(policy, slice).map_err(named)?;
+            let class = CLASSES
+                .get(usize::from(code))
+                .ok_or_else(|| named(format!("{code} is not the code of a class")))?
+                .1;
+            Ok(TaskSpec { nice: nice as i8, class, slice })
+        })
+        .collect()
+}
+
+/// Checks the number of tasks and each task's nice value and slice.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] that names the index of the task.
 pub fn check_tasks(policy: &Policy, tasks: &[TaskSpec]) -> Result<()> {
-    if tasks.len() as u64 > MAX_TASKS {
-        return Err(Error::invalid(
-            "tasks",
-            format!("{} tasks; at most {MAX_TASKS} are supported", tasks.len()),
-        ));
-    }
+    check_count(tasks.len())?;
     for (i, task) in tasks.iter().enumerate() {
-        let named = |reason| Error::invalid(format!("tasks[{i}]"), reason);
-        if !(MIN_NICE..=MAX_NICE).contains(&i64::from(task.nice)) {
-            return Err(named(format!("nice {} is outside {MIN_NICE} to {MAX_NICE}", task.nice)));
-        }
-        check_slice(policy, task.slice).map_err(named)?;
-        if !policy.classes.contains(&task.class) {
-            let classes: Vec<_> = policy.classes.iter().map(|c| c.name()).collect();
-            return Err(named(format!(
-                "policy {:?} has no class {}; it has: {}",
-                policy.name,
-                task.class.name(),
-                classes.join(", ")
-            )));
-        }
+        check_nice(i64::from(task.nice))
+            .and_then(|()| check_slice(policy, task.slice))
+            .and_then(|()| check_class(policy, task.class))
+            .map_err(|reason| Error::invalid(format!("tasks[{i}]"), reason))?;
     }
     Ok(())
+}
+
+fn check_class(policy: &Policy, class: Class) -> std::result::Result<(), String> {
+    if policy.classes.contains(&class) {
+        return Ok(());
+    }
+    let words = |has: bool| {
+        let chosen = CLASSES.iter().filter(|(_, c)| policy.classes.contains(c) == has);
+        chosen.map(|(word, _)| *word).collect::<Vec<_>>().join(", ")
+    };
+    Err(format!("policy {:?} has no class {}; use {}", policy.name, words(false), words(true)))
+}
+
+fn check_count(n: usize) -> Result<()> {
+    if n as u64 > MAX_TASKS {
+        let reason = format!("{n} tasks; at most {MAX_TASKS} are supported");
+        return Err(Error::invalid("tasks", reason));
+    }
+    Ok(())
+}
+
+fn check_nice(nice: i64) -> std::result::Result<(), String> {
+    if (MIN_NICE..=MAX_NICE).contains(&nice) {
+        Ok(())
+    } else {
+        Err(format!("nice {nice} is outside {MIN_NICE} to {MAX_NICE}"))
+    }
 }

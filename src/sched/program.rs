@@ -80,6 +80,81 @@ impl PathCosts {
     }
 }
 
+/// Programs as they come from outside: all operations in one row, cut at `ends`.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramColumns<'a> {
+    /// When each task is forked, ns.
+    pub start: &'a [i64],
+    /// How often each program is carried out; 0 for ever.
+    pub repeat: &'a [i64],
+    /// End of each program in the columns below.
+    pub ends: &'a [i64],
+    /// Positions in [`OPS`].
+    pub op: &'a [u8],
+    /// Length in ns or receiver; otherwise 0.
+    pub value: &'a [i64],
+}
+
+/// Words of the operations of programs, in the order of their codes.
+pub const OPS: [&str; 8] =
+    ["run", "kernel", "send", "send-sync", "receive", "sleep", "yield", "exit"];
+
+/// Returns the programs, not yet checked against the tasks.
+///
+/// # Errors
+/// [`Error::Shape`] for columns of unequal length, [`Error::InvalidParameter`] naming program and
+/// operation for an unknown code, a negative repeat, or ends out of order.
+pub fn programs_from_columns(columns: ProgramColumns) -> Result<Vec<Program>> {
+    let n = columns.start.len();
+    let (repeats, ends) = (columns.repeat.len(), columns.ends.len());
+    let (ops, values) = (columns.op.len(), columns.value.len());
+    for (name, expected, found) in
+        [("repeat", n, repeats), ("ends", n, ends), ("value", ops, values)]
+    {
+        if found != expected {
+            return Err(Error::Shape { name: format!("programs.{name}"), expected, found });
+        }
+    }
+    let mut from = 0;
+    (0..n)
+        .map(|i| {
+            let named = |reason: &str| Error::invalid(format!("programs[{i}]"), reason);
+            let to = usize::try_from(columns.ends[i]).unwrap_or(usize::MAX);
+            let codes = columns.op.get(from..to).ok_or_else(|| named("ends out of order"))?;
+            let repeat =
+                u64::try_from(columns.repeat[i]).map_err(|_| named("repeat is negative"))?;
+            let ops = codes
+                .iter()
+                .zip(&columns.value[from..to])
+                .enumerate()
+                .map(|(j, (&code, &value))| {
+                    decode(code, value)
+                        .map_err(|e| Error::invalid(format!("programs[{i}].ops[{j}]"), e))
+                })
+                .collect::<Result<_>>()?;
+            from = to;
+            Ok(Program { start: columns.start[i], ops, repeat })
+        })
+        .collect()
+}
+
+fn decode(code: u8, value: i64) -> std::result::Result<Op, String> {
+    let receiver = || {
+        u32::try_from(value).map_err(|_| format!("message to task {value}, which does not exist"))
+    };
+    Ok(match code {
+        0 => Op::Run(value),
+        1 => Op::Kernel(value),
+        2 => Op::Send { to: receiver()?, sync: false },
+        3 => Op::Send { to: receiver()?, sync: true },
+        4 => Op::Receive,
+        5 => Op::Sleep(value),
+        6 => Op::Yield,
+        7 => Op::Exit,
+        _ => return Err(format!("{code} is not the code of an operation")),
+    })
+}
+
 /// Checks one program per task.
 ///
 /// # Errors
@@ -141,6 +216,13 @@ mod tests {
         let idle = Program { ops: vec![Op::Receive, Op::Yield], ..Program::default() };
         let e = check_programs(1, &[idle]).unwrap_err().to_string();
         assert!(e.contains("programs[0]"), "{e}");
+    }
+
+    #[test]
+    fn every_word_has_a_code_and_no_code_more() {
+        for code in 0..=255u8 {
+            assert_eq!(decode(code, 1).is_ok(), usize::from(code) < OPS.len());
+        }
     }
 
     #[test]

@@ -205,6 +205,8 @@ pub struct Policy {
     pub classes: &'static [Class],
     /// Tasks may ask for a slice of their own.
     pub custom_slices: bool,
+    /// Columns of a timeline that this version does not have.
+    pub blank_columns: &'static [&'static str],
     /// Builds an empty run queue.
     pub build: fn(&Settings) -> Box<dyn Runqueue>,
 }
@@ -219,10 +221,10 @@ impl Named for Policy {
 }
 
 /// Tick rates the kernel can be built with, Hz (Linux `kernel/Kconfig.hz`).
-pub const TICK_RATES: [u32; 4] = [100, 250, 300, 1000];
+pub const TICK_RATES: [i64; 4] = [100, 250, 300, 1000];
 
 /// Most CPUs a kernel can be built for (Linux x86 `NR_CPUS_RANGE_END`).
-pub const MAX_CPUS: u32 = 8192;
+pub const MAX_CPUS: i64 = 8192;
 
 impl Policy {
     /// Returns the policy called `name`.
@@ -237,7 +239,7 @@ impl Policy {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for a CPU count or tick rate no kernel has.
-    pub fn settings(&self, ncpus: u32, hz: u32) -> Result<Settings> {
+    pub fn settings(&self, ncpus: i64, hz: i64) -> Result<Settings> {
         if !(1..=MAX_CPUS).contains(&ncpus) {
             return Err(Error::invalid("ncpus", format!("{ncpus} is outside 1 to {MAX_CPUS}")));
         }
@@ -249,8 +251,8 @@ impl Policy {
         }
         Ok(Settings {
             features: Features::defaults(self.features),
-            tunables: Tunables::defaults(self.tunables, factor(ncpus)),
-            tick: 1_000_000_000 / i64::from(hz),
+            tunables: Tunables::defaults(self.tunables, factor(ncpus as u32)),
+            tick: 1_000_000_000 / hz,
             pick: Pick::Walk,
             first_vruntime: FIRST_VRUNTIME,
         })

@@ -28,13 +28,13 @@ const LOOK: u64 = 4096;
 
 /// What a timeline needs besides its events or programs.
 #[derive(Debug, Clone)]
-pub struct Scene<'a> {
+pub struct Scene {
     /// The policy.
     pub policy: &'static Policy,
     /// Its settings.
     pub settings: Settings,
     /// The tasks.
-    pub tasks: &'a [TaskSpec],
+    pub tasks: Vec<TaskSpec>,
     /// Record a row per operation.
     pub rows: bool,
 }
@@ -67,10 +67,9 @@ pub struct Outcome {
     pub end: i64,
 }
 
-impl Scene<'_> {
-    fn cpu(&self) -> Result<Cpu> {
-        check_tasks(self.policy, self.tasks)?;
-        Ok(Cpu::new(self.policy, &self.settings, self.tasks, self.rows))
+impl Scene {
+    fn cpu(&self) -> Cpu {
+        Cpu::new(self.policy, &self.settings, &self.tasks, self.rows)
     }
 
     /// Carries out a script; events at or after `until` are not reached.
@@ -84,7 +83,7 @@ impl Scene<'_> {
         until: Option<i64>,
         watch: &Watch,
     ) -> Result<Outcome> {
-        check_tasks(self.policy, self.tasks)?;
+        check_tasks(self.policy, &self.tasks)?;
         if let Some(until) = until {
             check_time("until_ns", until)?;
         }
@@ -92,7 +91,7 @@ impl Scene<'_> {
         if self.rows && events.len() > MAX_ROWS {
             return Err(too_many_rows());
         }
-        let mut cpu = self.cpu()?;
+        let mut cpu = self.cpu();
         let end = until.unwrap_or(events.last().map_or(0, |e| e.t));
         let reached = match until {
             Some(until) => events.partition_point(|e| e.t < until),
@@ -118,13 +117,13 @@ impl Scene<'_> {
         parameters: Loop,
         watch: &Watch,
     ) -> Result<Outcome> {
-        check_tasks(self.policy, self.tasks)?;
+        check_tasks(self.policy, &self.tasks)?;
         check_time("until_ns", parameters.until)?;
         check_time("tick0_ns", parameters.tick0)?;
         check_time("timer_latency_ns", parameters.timer_latency)?;
         parameters.costs.check()?;
         check_programs(self.tasks.len(), programs)?;
-        let mut run = ClosedLoop::new(self.cpu()?, self.settings.tick, programs, parameters);
+        let mut run = ClosedLoop::new(self.cpu(), self.settings.tick, programs, parameters);
         while run.step() {
             if run.steps.is_multiple_of(LOOK) {
                 watch.advance(LOOK)?;

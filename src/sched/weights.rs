@@ -85,7 +85,7 @@ pub fn of_nice(nice: i8) -> Weight {
 pub fn scale(d: u64, weight: u64, inverse: u32) -> u64 {
     let (factor, lost) = narrow(weight);
     let (factor, more) = narrow(factor * u64::from(inverse));
-    (u128::from(d) * u128::from(factor) >> (32 - lost - more)) as u64
+    ((u128::from(d) * u128::from(factor)) >> (32 - lost - more)) as u64
 }
 
 /// Shifts `f` right until it fits 32 bits; returns it and the number of places.

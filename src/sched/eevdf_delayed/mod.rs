@@ -44,13 +44,15 @@ mod blocking;
 mod preemption;
 mod queue;
 mod slice_timer;
+mod snapshot;
 
 use super::entity::{Class, Entities, TaskId};
 use super::features::{Feature, Features};
+use super::record::EARLIER_COLUMNS;
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
 use super::tunables::BASE_SLICE;
 
-pub(super) use queue::Queue;
+use queue::Queue;
 
 /// Switches of 6.12 and 7.2 with common defaults; the slice timer differs.
 const fn features(hrtick: bool) -> [(Feature, bool); 11] {
@@ -80,6 +82,7 @@ pub(super) const EEVDF_6_12: Policy = Policy {
     tunables: &[BASE_SLICE],
     classes: Class::ALL,
     custom_slices: true,
+    blank_columns: EARLIER_COLUMNS,
     build: |settings| Box::new(DelayedEevdf::new(Version::V6_12, settings)),
 };
 

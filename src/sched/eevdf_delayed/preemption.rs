@@ -85,7 +85,12 @@ impl DelayedEevdf {
     }
 
     /// Returns the choice of the pick; `hints` says whether the next-hint counts.
-    fn choose(&self, tasks: &Entities, protect: bool, hints: bool) -> Option<TaskId> {
+    pub(in crate::sched) fn choose(
+        &self,
+        tasks: &Entities,
+        protect: bool,
+        hints: bool,
+    ) -> Option<TaskId> {
         let all = self.queue.competitors(tasks);
         let hinted = || {
             let hint = self.next.filter(|_| hints && self.has(Feature::PickBuddy));
