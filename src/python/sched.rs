@@ -188,6 +188,9 @@ pub fn scheduling_words(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
+/// An array of int64.
+type Integers<'py> = Bound<'py, PyArray1<i64>>;
+
 /// Applies one rule of a policy to many vectors of integers.
 ///
 /// Vector `i` is `values[ends[i-1]:ends[i]]`; the results come back in the same form.
@@ -197,7 +200,7 @@ pub fn scheduling_vectors<'py>(
     rule: &str,
     values: PyReadonlyArray1<'py, i64>,
     ends: PyReadonlyArray1<'py, i64>,
-) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
+) -> PyResult<(Integers<'py>, Integers<'py>)> {
     let (values, ends) = (values.as_slice()?, ends.as_slice()?);
     let (results, result_ends) = py.detach(|| sched::apply_rule(rule, values, ends))?;
     Ok((results.into_pyarray(py), result_ends.into_pyarray(py)))
