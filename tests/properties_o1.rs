@@ -11,7 +11,7 @@ use tickless::watch::Watch;
 
 const MS: i64 = 1_000_000;
 const S: i64 = 1_000_000_000;
-const HZ: u32 = 1000;
+const HZ: i64 = 1000;
 
 fn o1() -> &'static Policy {
     Policy::find("o1").unwrap()
