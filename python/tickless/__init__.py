@@ -1,7 +1,16 @@
-"""CPU-idle governors and schedulers of the Linux kernel, bit-exact and vectorised."""
+"""CPU-idle governors and schedulers of the Linux kernel, bit-exact and vectorised.
+
+Everything public is named here, grouped by what one does with it; each name is loaded when it is
+first used, so ``import tickless`` costs little more than numpy.
+"""
 
 from __future__ import annotations
 
+import warnings as _warnings
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
+from tickless._core import DEBUG_BUILD as _DEBUG_BUILD
 from tickless._core import VERSION as __version__
 from tickless.errors import (
     InputError,
@@ -12,12 +21,65 @@ from tickless.errors import (
     UnknownNameError,
 )
 
+if TYPE_CHECKING:
+    from tickless.catalogue import governors, machines, policies
+    from tickless.idle_table import IdleTable
+    from tickless.machine import Machine
+    from tickless.periods import IdlePeriods
+    from tickless.replay import Replay, replay
+    from tickless.timeline import Timeline, timeline
+
+_HOME = {
+    # lists
+    "governors": "tickless.catalogue",
+    "machines": "tickless.catalogue",
+    "policies": "tickless.catalogue",
+    # replay
+    "IdlePeriods": "tickless.periods",
+    "IdleTable": "tickless.idle_table",
+    "Machine": "tickless.machine",
+    "Replay": "tickless.replay",
+    "replay": "tickless.replay",
+    # timeline
+    "Timeline": "tickless.timeline",
+    "timeline": "tickless.timeline",
+}
+
 __all__ = [
+    "IdlePeriods",
+    "IdleTable",
     "InputError",
     "InvalidParameterError",
+    "Machine",
+    "Replay",
     "ShapeError",
     "TicklessError",
     "TicklessWarning",
+    "Timeline",
     "UnknownNameError",
     "__version__",
+    "governors",
+    "machines",
+    "policies",
+    "replay",
+    "timeline",
 ]
+
+if _DEBUG_BUILD:
+    _warnings.warn(
+        "tickless was compiled without optimisation and is slow; build it with --release",
+        TicklessWarning,
+        stacklevel=2,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tickless' has no attribute {name!r}")
+    value = getattr(_import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -16,6 +16,8 @@ from importlib import import_module
 from tickless.errors import TicklessError
 
 COMMANDS = {
+    "list": "show what is registered: governors, machines ...",
+    "replay": "ask governors what they would have chosen on a trace",
     "validate": "check the installed package against a directory of golden data",
 }
 """Name and one-line summary of every command; the module has the same name."""

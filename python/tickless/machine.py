@@ -1,0 +1,167 @@
+"""Machines: the idle tables of their CPUs, the tick rate, and where the numbers are from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tickless import _core
+from tickless._arrays import freeze
+from tickless.errors import InvalidParameterError, InvalidTypeError
+from tickless.idle_table import IdleTable
+
+
+class Machine:
+    """A machine, by registered name or made from idle tables; frozen.
+
+    Parameters
+    ----------
+    name : str
+        A name or alias of `tickless.machines`. With `tables`, any name.
+    tables : sequence of IdleTable, optional
+        Idle tables of a machine that is not registered, one per CPU class.
+    table_of : array_like of int, (n_cpus,), optional
+        Index into `tables` for each CPU. Default: one CPU with the first table.
+    hz : int
+        Tick rate, used with `tables`.
+    summary : str
+        One line for people, used with `tables`.
+    sources : sequence of str
+        Where the numbers come from, used with `tables`.
+
+    Attributes
+    ----------
+    name, summary : str
+    aliases, sources : tuple of str
+    ncpus, hz : int
+    tables : tuple of IdleTable
+    table_of : ndarray of int, (n_cpus,)
+
+    Raises
+    ------
+    UnknownNameError
+        If no registered machine has this name; the message lists the nearest.
+
+    Examples
+    --------
+    >>> m = Machine("8x-SKYLAKE-UMA")
+    >>> m.ncpus, m.idle_table(0).names[-1]
+    (8, 'C8')
+    """
+
+    __slots__ = ("aliases", "hz", "name", "ncpus", "sources", "summary", "table_of", "tables")
+
+    name: str
+    summary: str
+    aliases: tuple[str, ...]
+    sources: tuple[str, ...]
+    ncpus: int
+    hz: int
+    tables: tuple[IdleTable, ...]
+    table_of: NDArray[np.intp]
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        tables: Any = None,
+        table_of: Any = None,
+        hz: int = 250,
+        summary: str = "",
+        sources: Any = (),
+    ) -> None:
+        if not isinstance(name, str):
+            raise InvalidTypeError(f"machine: expected a name, found {type(name).__name__}")
+        if tables is None:
+            fields = _preset(name)
+        else:
+            tables = tuple(tables)
+            kinds = np.zeros(1, np.intp) if table_of is None else np.array(table_of, np.intp)
+            if not len(tables) or kinds.size == 0 or kinds.min() < 0 or kinds.max() >= len(tables):
+                raise InvalidParameterError("table_of: expected an index into tables for every CPU")
+            fields = {
+                "name": name,
+                "summary": summary,
+                "aliases": (),
+                "sources": tuple(sources),
+                "ncpus": len(kinds),
+                "hz": hz,
+                "tables": tables,
+                "table_of": freeze(kinds),
+            }
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Machine is frozen")
+
+    def idle_table(self, cpu: int = 0) -> IdleTable:
+        """Return the idle table of one CPU.
+
+        Parameters
+        ----------
+        cpu : int
+            CPU number, 0 to ``ncpus - 1``.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a CPU the machine does not have.
+        """
+        if not 0 <= cpu < self.ncpus:
+            raise InvalidParameterError(
+                f"cpu: machine {self.name} has CPUs 0 to {self.ncpus - 1}, found {cpu}"
+            )
+        return self.tables[int(self.table_of[cpu])]
+
+    def __reduce__(self) -> Any:
+        return _restore, ({field: getattr(self, field) for field in self.__slots__},)
+
+    def __repr__(self) -> str:
+        head = f"{self.name}: {self.summary}, {self.ncpus} CPUs, {self.hz} Hz"
+        return "\n".join([head, *map(repr, self.tables), *self.sources])
+
+    def _repr_html_(self) -> str:
+        return "\n".join(t._repr_html_() for t in self.tables)
+
+
+def _restore(fields: dict[str, Any]) -> Machine:
+    machine = Machine.__new__(Machine)
+    for field, value in fields.items():
+        object.__setattr__(machine, field, value)
+    return machine
+
+
+def _preset(name: str) -> dict[str, Any]:
+    m = _core.machine(name)
+    table_of = np.zeros(m["ncpus"], np.intp)
+    tables = []
+    # The guesses travel with every number made from them.
+    notes = [s for s in m["sources"] if s.startswith("power")]
+    for kind, c in enumerate(m["classes"]):
+        table_of[c["cpus"]] = kind
+        tables.append(
+            IdleTable(
+                c["names"],
+                c["exit_latency_ns"],
+                c["target_residency_ns"],
+                polling=c["polling"],
+                power_mw=c["power_mw"],
+                wake_ns=c["wake_ns"],
+                active_mw=float("nan") if m["active_mw"] is None else m["active_mw"],
+                label=f"{m['name']} {c['name']}".rstrip(),
+                notes=notes,
+            )
+        )
+    return {
+        "name": m["name"],
+        "summary": m["summary"],
+        "aliases": tuple(m["aliases"]),
+        "sources": tuple(m["sources"]),
+        "ncpus": m["ncpus"],
+        "hz": m["hz"],
+        "tables": tuple(tables),
+        "table_of": freeze(table_of),
+    }

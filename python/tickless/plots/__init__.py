@@ -1,0 +1,1 @@
+"""Pictures, one file per kind; matplotlib is imported when one is drawn."""

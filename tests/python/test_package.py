@@ -1,0 +1,70 @@
+"""The package as a whole: what importing it costs, what ships, whether the stubs are true."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+import tickless
+from conftest import ROOT
+from tickless import errors
+
+
+def run(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *args], capture_output=True, text=True, timeout=300, cwd=ROOT
+    )
+
+
+def test_import_loads_numpy_and_the_core_only():
+    code = (
+        "import sys, tickless; "
+        "late = {'scipy', 'pandas', 'matplotlib', 'tqdm', 'xarray'} & set(sys.modules); "
+        "ours = sorted(m for m in sys.modules if m.startswith('tickless')); "
+        "print(late, ours)"
+    )
+    done = run("-c", code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "set() ['tickless', 'tickless._core', 'tickless.errors']"
+
+
+def test_every_public_name_can_be_used():
+    for name in tickless.__all__:
+        assert getattr(tickless, name) is not None
+    assert set(tickless.__all__) <= set(dir(tickless))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        tickless.nothing
+
+
+def test_all_is_sorted_and_matches_the_lazy_names():
+    assert list(tickless.__all__) == sorted(tickless.__all__)
+    assert set(tickless._HOME) <= set(tickless.__all__)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [errors.TicklessError, errors.UnknownNameError, errors.InvalidParameterError]
+    + [errors.InvalidTypeError, errors.ShapeError],
+)
+def test_exceptions_pickle_and_are_value_errors(kind):
+    e = pickle.loads(pickle.dumps(kind("what is wrong")))
+    assert isinstance(e, kind)
+    assert isinstance(e, ValueError)
+    assert str(e) == "what is wrong"
+
+
+def test_input_errors_keep_their_place_when_pickled():
+    e = pickle.loads(pickle.dumps(errors.InputError("t.txt, line 3: bad", "t.txt", 3, "bad-line")))
+    assert (e.path, e.line, e.code, str(e)) == ("t.txt", 3, "bad-line", "t.txt, line 3: bad")
+
+
+def test_the_stubs_match_the_compiled_module():
+    done = run("-m", "mypy.stubtest", "tickless._core")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_package_type_checks():
+    done = run("-m", "mypy", "--config-file", "pyproject.toml")
+    assert done.returncode == 0, done.stdout + done.stderr
