@@ -16,6 +16,9 @@ pub mod watch;
 pub mod catalogue;
 
 pub mod machine;
+pub mod periods;
+
+pub mod idle;
 
 pub mod sched;
 

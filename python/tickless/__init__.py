@@ -22,22 +22,27 @@ from tickless.errors import (
 )
 
 if TYPE_CHECKING:
-    from tickless.catalogue import governors, machines
+    from tickless.catalogue import governors, machines, policies
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
     from tickless.replay import Replay, replay
+    from tickless.timeline import Timeline, timeline
 
 _HOME = {
     # lists
     "governors": "tickless.catalogue",
     "machines": "tickless.catalogue",
+    "policies": "tickless.catalogue",
     # replay
     "IdlePeriods": "tickless.periods",
     "IdleTable": "tickless.idle_table",
     "Machine": "tickless.machine",
     "Replay": "tickless.replay",
     "replay": "tickless.replay",
+    # timeline
+    "Timeline": "tickless.timeline",
+    "timeline": "tickless.timeline",
 }
 
 __all__ = [
@@ -50,11 +55,14 @@ __all__ = [
     "ShapeError",
     "TicklessError",
     "TicklessWarning",
+    "Timeline",
     "UnknownNameError",
     "__version__",
     "governors",
     "machines",
+    "policies",
     "replay",
+    "timeline",
 ]
 
 if _DEBUG_BUILD:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless import _core
+from tickless._arrays import integers
 from tickless.errors import InvalidParameterError, InvalidTypeError, ShapeError, UnknownNameError
 
 _WORDS = _core.scheduling_words()
@@ -84,24 +85,11 @@ def _sequence(name: str, values: Any) -> Any:
     return values
 
 
-def integers(name: str, values: Any) -> NDArray[np.int64]:
-    """Return a one-dimensional array of int64.
-
-    Raises
-    ------
-    InvalidTypeError
-        For floating-point, boolean or other arrays.
-    """
-    array = np.asarray(values)
-    if array.size == 0:
-        return np.empty(0, np.int64)
-    if array.ndim != 1:
-        raise ShapeError(f"{name}: expected one dimension, found shape {array.shape}")
-    if array.dtype.kind not in "iu":
-        raise InvalidTypeError(f"{name}: expected integers, found {array.dtype}")
-    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and (array >> np.uint64(63)).any():
-        raise InvalidParameterError(f"{name}: does not fit 64 bits with sign")
-    return np.ascontiguousarray(array, np.int64)
+def _column(name: str, values: Any) -> NDArray[np.int64]:
+    column = integers(name, values)
+    if isinstance(column, int):
+        raise ShapeError(f"{name}: expected one dimension, found a number")
+    return column
 
 
 def task_columns(tasks: Any) -> Columns:
@@ -152,13 +140,13 @@ def event_columns(events: Any) -> Columns:
         missing = [name for name in ("t_ns", "op", "task") if name not in names]
         if missing:
             raise InvalidParameterError(f"events: column {missing[0]!r} is missing")
-        t = integers("events.t_ns", events["t_ns"])
+        t = _column("events.t_ns", events["t_ns"])
         value = events["value"] if "value" in names else np.zeros(len(t), np.int64)
         return {
             "t_ns": t,
             "op": _operation_codes(events["op"]),
-            "task": integers("events.task", events["task"]),
-            "value": integers("events.value", value),
+            "task": _column("events.task", events["task"]),
+            "value": _column("events.value", value),
         }
     return _event_rows(_sequence("events", events))
 
@@ -166,7 +154,7 @@ def event_columns(events: Any) -> Columns:
 def _operation_codes(words: Any) -> NDArray[np.uint8]:
     array = np.asarray(words)
     if array.dtype.kind in "iu":
-        codes = integers("events.op", array)
+        codes = _column("events.op", array)
         if ((codes < 0) | (codes >= len(_OPERATIONS))).any():
             i = int(np.argmax((codes < 0) | (codes >= len(_OPERATIONS))))
             raise InvalidParameterError(f"events[{i}]: {codes[i]} is not the code of an operation")

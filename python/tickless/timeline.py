@@ -87,9 +87,10 @@ class Timeline:
         UnknownNameError
             If there is no such column.
         """
-        if column not in _ROW.names:  # type: ignore[operator]
-            raise UnknownNameError(f"unknown column {column!r}; known: {', '.join(_ROW.names)}")  # type: ignore[arg-type]
-        return self.rows[column]  # type: ignore[no-any-return]
+        if column not in _WORDS["columns"]:
+            known = ", ".join(_WORDS["columns"])
+            raise UnknownNameError(f"unknown column {column!r}; known: {known}")
+        return self.rows[column]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -128,11 +129,13 @@ class Timeline:
         """
         import pandas as pd
 
-        data = {}
+        data: dict[str, Any] = {}
         for name in self.columns:
             column = self.rows[name]
             if name == "op":
-                data[name] = pd.Categorical.from_codes(column.data, list(OPERATIONS))
+                data[name] = pd.Categorical.from_codes(
+                    np.asarray(column.data, np.int64), pd.Index(OPERATIONS)
+                )
             elif name in _ALWAYS:
                 data[name] = column.data
             else:

@@ -4,6 +4,8 @@
 //! of the core, and hands arrays back without copying.
 
 mod errors;
+mod idle;
+mod idle_object;
 mod machine;
 mod run;
 mod sched;
@@ -15,6 +17,10 @@ use pyo3::prelude::*;
 #[pymodule]
 pub mod _core {
     #[pymodule_export]
+    use super::idle::{canonical_governor, governors, nearest_governors, replay_columns};
+    #[pymodule_export]
+    use super::idle_object::{IdleContext, IdleOutcome};
+    #[pymodule_export]
     use super::machine::{machine, machine_names};
     #[pymodule_export]
     use super::table::IdleTable;
@@ -23,6 +29,14 @@ pub mod _core {
     use super::sched::{
         policies, scheduling_vectors, scheduling_words, timeline_events, timeline_programs,
     };
+
+    /// Names of the rules a traced replay reports; a code is an index into this.
+    #[pymodule_export]
+    const RULES: [&str; 22] = crate::idle::RULES;
+
+    /// Names of the numbers a C governor is given, in order.
+    #[pymodule_export]
+    const FOREIGN_CONTEXT: [&str; 16] = crate::idle::foreign::CONTEXT;
 
     /// Version of the package.
     #[pymodule_export]

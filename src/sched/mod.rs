@@ -3,6 +3,7 @@
 //! To add a policy, write one file with a [`Runqueue`] and its [`Policy`] entry, and list it here.
 
 mod cfs;
+mod cfs_rules;
 mod cpu;
 mod eevdf;
 mod eevdf_delayed;

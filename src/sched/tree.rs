@@ -462,7 +462,7 @@ mod tests {
     fn stays_balanced_and_sorted_under_random_insertions_and_removals() {
         let mut tasks = Entities::new(&vec![TaskSpec::default(); 200]);
         let (mut tree, mut rng) = (Deadlines::default(), 1);
-        let mut inside = vec![false; 200];
+        let mut inside = [false; 200];
         for _ in 0..5000 {
             let id = TaskId((next(&mut rng) % 200) as u32);
             if inside[id.0 as usize] {

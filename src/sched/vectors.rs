@@ -3,7 +3,7 @@
 //! A vector is a row of integers, a result another; [`apply_rule`] takes many at once. The rules
 //! are the very functions the run queues use; nothing is decided here.
 
-use super::cfs::{CfsRules, QueueLoad, TickVerdict};
+use super::cfs_rules::{CfsRules, QueueLoad, TickVerdict};
 use super::eevdf::Eevdf;
 use super::eevdf_delayed::{DelayedEevdf, Version};
 use super::entity::{Class, Entities, Entity, TaskId, TaskSpec};

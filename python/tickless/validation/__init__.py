@@ -12,7 +12,10 @@ from pathlib import Path
 
 from tickless.errors import InputError, UnknownNameError
 
-FAMILIES: dict[str, str] = {}
+FAMILIES: dict[str, str] = {
+    "governors": "tickless.validation.governors",
+    "schedulers": "tickless.validation.schedulers",
+}
 """Family name to the module that checks it."""
 
 

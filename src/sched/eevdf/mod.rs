@@ -41,13 +41,16 @@
 //! nor has `NEXT_BUDDY` on. Should rounding leave nobody eligible, the smallest virtual run time is
 //! picked.
 
-use super::entity::{Class, Entities, Entity, TaskId};
+mod pick;
+mod virtual_time;
+
+use super::entity::{Class, Entities, TaskId};
 use super::features::{Feature, Features};
 use super::record::LATER_COLUMNS;
 use super::runqueue::{
     Common, Enqueue, Observed, Pick, Policy, Resched, Runqueue, Settings, Sleep,
 };
-use super::tree::{ByVruntimeWithDeadline, Tree, before, earlier};
+use super::tree::{ByVruntimeWithDeadline, Tree};
 use super::tunables::BASE_SLICE_2023;
 
 /// EEVDF without the curb.
@@ -105,13 +108,6 @@ pub struct Eevdf {
     next: Option<TaskId>,
 }
 
-/// K and W of all competitors, the running task included.
-#[derive(Debug, Clone, Copy)]
-struct Competitors {
-    sum_key_weight: i64,
-    sum_weight: i64,
-}
-
 impl Eevdf {
     pub(super) fn new(settings: &Settings) -> Self {
         Self {
@@ -148,70 +144,6 @@ impl Eevdf {
         queue
     }
 
-    #[inline]
-    fn key(&self, e: &Entity) -> i64 {
-        e.vruntime.wrapping_sub(self.min_vruntime)
-    }
-
-    #[inline]
-    fn competitors(&self, tasks: &Entities) -> Competitors {
-        let mut all =
-            Competitors { sum_key_weight: self.sum_key_weight, sum_weight: self.sum_weight };
-        if let Some(c) = self.common.competing(tasks) {
-            let weight = i64::from(tasks[c].weight);
-            let weighted = self.key(&tasks[c]).wrapping_mul(weight);
-            all.sum_key_weight = all.sum_key_weight.wrapping_add(weighted);
-            all.sum_weight += weight;
-        }
-        all
-    }
-
-    /// Returns V; the division truncates toward zero.
-    pub(super) fn avg_vruntime(&self, tasks: &Entities) -> i64 {
-        let all = self.competitors(tasks);
-        let distance = if all.sum_weight == 0 {
-            all.sum_key_weight
-        } else {
-            all.sum_key_weight.wrapping_div(all.sum_weight)
-        };
-        self.min_vruntime.wrapping_add(distance)
-    }
-
-    #[inline]
-    fn is_eligible(&self, all: Competitors, e: &Entity) -> bool {
-        all.sum_key_weight >= self.key(e).wrapping_mul(all.sum_weight)
-    }
-
-    fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
-        let (key, weight) = (self.key(&tasks[id]), i64::from(tasks[id].weight));
-        self.sum_key_weight = self.sum_key_weight.wrapping_add(key.wrapping_mul(weight));
-        self.sum_weight += weight;
-        self.tree.insert(tasks, id);
-    }
-
-    fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
-        self.tree.remove(tasks, id);
-        let (key, weight) = (self.key(&tasks[id]), i64::from(tasks[id].weight));
-        self.sum_key_weight = self.sum_key_weight.wrapping_sub(key.wrapping_mul(weight));
-        self.sum_weight -= weight;
-    }
-
-    fn refresh_min_vruntime(&mut self, tasks: &Entities) {
-        let running = self.common.competing(tasks).map(|c| tasks[c].vruntime);
-        let waiting = self.tree.leftmost().map(|l| tasks[l].vruntime);
-        let candidate = match (running, waiting) {
-            (Some(r), Some(w)) => earlier(r, w),
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => return,
-        };
-        let advance = candidate.wrapping_sub(self.min_vruntime);
-        if advance > 0 {
-            let shift = self.sum_weight.wrapping_mul(advance);
-            self.sum_key_weight = self.sum_key_weight.wrapping_sub(shift);
-            self.min_vruntime = candidate;
-        }
-    }
-
     /// Charges the running task up to `now`.
     fn charge(&mut self, tasks: &mut Entities, now: i64) {
         let Some(curr) = self.common.curr else { return };
@@ -230,46 +162,10 @@ impl Eevdf {
         self.refresh_min_vruntime(tasks);
     }
 
-    /// Renews a deadline that has been reached; returns whether it had.
-    pub(super) fn renew(&self, e: &mut Entity) -> bool {
-        if before(e.vruntime, e.deadline) {
-            return false;
-        }
-        e.slice = self.base_slice as u32;
-        e.deadline = e.vruntime.wrapping_add(e.vlen(self.base_slice));
-        true
-    }
-
     fn drop_hint(&mut self, id: TaskId) {
         if self.next == Some(id) {
             self.next = None;
         }
-    }
-
-    /// Returns the bounded lag of a competitor.
-    pub(super) fn lag(&self, tasks: &Entities, id: TaskId) -> i64 {
-        let e = &tasks[id];
-        let limit = e.vlen((2 * i64::from(e.slice)).max(self.tick));
-        self.avg_vruntime(tasks).wrapping_sub(e.vruntime).clamp(-limit, limit)
-    }
-
-    /// Places a task that is about to be queued at V minus its lag.
-    pub(super) fn place(&self, tasks: &mut Entities, id: TaskId, initial: bool) {
-        let average = self.avg_vruntime(tasks);
-        let mut lag = 0;
-        if self.features.has(Feature::PlaceLag) && self.common.nr > 0 {
-            let load = self.competitors(tasks).sum_weight;
-            let own = i64::from(tasks[id].weight);
-            lag = tasks.ledger(id).vlag.wrapping_mul(load + own).wrapping_div(load.max(1));
-        }
-        let e = &mut tasks[id];
-        e.slice = self.base_slice as u32;
-        let mut vslice = e.vlen(self.base_slice);
-        if initial && self.features.has(Feature::PlaceDeadlineInitial) {
-            vslice /= 2;
-        }
-        e.vruntime = average.wrapping_sub(lag);
-        e.deadline = e.vruntime.wrapping_add(vslice);
     }
 
     fn dequeue(&mut self, tasks: &mut Entities, id: TaskId, now: i64) {
@@ -280,89 +176,6 @@ impl Eevdf {
             self.remove(tasks, id);
         }
         self.common.count_out(tasks, id);
-    }
-
-    fn is_protected(&self, tasks: &Entities, id: TaskId) -> bool {
-        self.features.has(Feature::RunToParity) && tasks.ledger(id).vlag == tasks[id].deadline
-    }
-
-    /// Returns the choice of the pick, without hints.
-    pub(super) fn choose(&self, tasks: &Entities) -> Option<TaskId> {
-        let all = self.competitors(tasks);
-        let curr = self.common.competing(tasks).filter(|&c| self.is_eligible(all, &tasks[c]));
-        if let Some(c) = curr
-            && self.is_protected(tasks, c)
-        {
-            return curr;
-        }
-        let best = match self.pick {
-            Pick::Walk => self.walk(tasks, all),
-            Pick::Ideal => self.earliest_eligible(tasks, all),
-        };
-        match (curr, best) {
-            (Some(c), Some(b)) if before(tasks[c].deadline, tasks[b].deadline) => curr,
-            (_, Some(_)) => best,
-            (Some(_), None) => curr,
-            (None, None) => self.tree.leftmost().or(self.common.competing(tasks)),
-        }
-    }
-
-    /// The walk of the August 2023 kernel.
-    fn walk(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
-        let mut best: Option<TaskId> = None;
-        let mut at = self.tree.root();
-        while let Some(id) = at {
-            let e = &tasks[id];
-            if !self.is_eligible(all, e) {
-                at = Timeline::left(tasks, id);
-                continue;
-            }
-            if best.is_none_or(|b| before(e.deadline, tasks[b].deadline)) {
-                best = Some(id);
-                if e.deadline == e.least {
-                    break;
-                }
-            }
-            at = match Timeline::left(tasks, id) {
-                Some(left) if tasks[left].least == e.least => Some(left),
-                _ => Timeline::right(tasks, id),
-            };
-        }
-        best
-    }
-
-    /// The earliest deadline among the eligible, who are a prefix of the tree's order.
-    fn earliest_eligible(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
-        // What is found: a node itself, or the whole subtree left of an eligible node.
-        let mut best: Option<(i64, TaskId, bool)> = None;
-        let mut at = self.tree.root();
-        while let Some(id) = at {
-            if !self.is_eligible(all, &tasks[id]) {
-                at = Timeline::left(tasks, id);
-                continue;
-            }
-            let subtree = Timeline::left(tasks, id).map(|l| (tasks[l].least, l, true));
-            let itself = (tasks[id].deadline, id, false);
-            for found in subtree.into_iter().chain([itself]) {
-                if best.is_none_or(|b| before(found.0, b.0)) {
-                    best = Some(found);
-                }
-            }
-            at = Timeline::right(tasks, id);
-        }
-        let (deadline, id, is_subtree) = best?;
-        if is_subtree { Self::holder(tasks, id, deadline) } else { Some(id) }
-    }
-
-    /// Returns the first entity in order below `id` that has the subtree's earliest deadline.
-    fn holder(tasks: &Entities, mut id: TaskId, deadline: i64) -> Option<TaskId> {
-        loop {
-            match Timeline::left(tasks, id) {
-                Some(left) if tasks[left].least == deadline => id = left,
-                _ if tasks[id].deadline == deadline => return Some(id),
-                _ => id = Timeline::right(tasks, id)?,
-            }
-        }
     }
 
     fn switch_in(&mut self, tasks: &mut Entities, id: TaskId, now: i64) {

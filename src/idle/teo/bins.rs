@@ -1,0 +1,328 @@
+//! teo with bins: Linux 5.14 to 6.5, here as in 6.1 and 6.5.
+//!
+//! **What it believes.** The time to the next timer is the best guess for the idle duration, unless
+//! most wakeups have lately come long before it.
+//!
+//! **What it measures.** The range of durations is cut into bins at the target residencies. After each
+//! period the bin of the time to the timer is compared with the bin of the time really slept: equal
+//! means a *hit* in that bin, shorter an *intercept* in the bin that was slept to. All metrics fade by
+//! an eighth each time. The last nine periods are also kept as they are: an intercept of one of them
+//! counts as *recent* in its bin.
+//!
+//! **How it decides.**
+//! 1. Learn from the period before.
+//! 2. If the timer comes before state 1 pays off, take state 0.
+//! 3. Scan for the deepest enabled state that fits the time to the timer, summing hits and intercepts
+//!    of the bins below it.
+//! 4. If the intercepts below are more than everything else, or more than four of the recent periods
+//!    were intercepted below, walk back to the shallowest state above half of them, and expect the
+//!    middle of its bin.
+//! 5. Obey the latency limit.
+//! 6. 6.2 to 6.5: on a utilised CPU (more than 1/64 of its capacity) go one state shallower, but not to
+//!    a polling one.
+//! 7. If the choice polls or the expected time is below one tick, keep the tick, and go shallower if
+//!    the choice does not fit before it.
+//!
+//! **What it ignores.** I/O waiters, and which interrupt comes.
+//!
+//! **Source.** Linux 6.1 and 6.5, drivers/cpuidle/governors/teo.c.
+//!
+//! **Differences.** The middle of the last bin needs a target beyond the last state; the source reads
+//! the empty entry there, and so does this model.
+
+use super::super::era::{Era, Ns, States};
+use super::super::governor::{Device, Governor, IdleContext, IdleOutcome, Rule, Selection};
+use crate::machine::{IdleTable, MAX_STATES};
+
+/// What one wakeup adds to a metric.
+pub(super) const PULSE: u32 = 1024;
+/// Metrics lose one eighth per wakeup.
+pub(super) const DECAY_SHIFT: u32 = 3;
+/// Recent periods that are kept as they are.
+const RECENT: usize = 9;
+/// Recent intercepts that call for a shallower state.
+const RECENT_MAJORITY: u32 = 4;
+/// A CPU is utilised above 1/64 of its capacity of 1024.
+const UTILISED: u32 = 1024 >> 6;
+
+/// What is known about the last period in all revisions up to 6.12.
+pub(super) struct LastPeriod {
+    /// State of the last entry, if its outcome was not learned yet.
+    pub state: Option<usize>,
+    /// Length of the period by the governor's clock, ns; the sleep length if timer-like.
+    pub span: i64,
+    /// Time to the timer at the last select, ns.
+    pub sleep_length: i64,
+    /// Length of a tick, ns.
+    pub tick: i64,
+}
+
+impl LastPeriod {
+    pub fn new(hz: u32) -> Self {
+        Self { state: Some(0), span: 0, sleep_length: 0, tick: Ns::tick(hz) }
+    }
+
+    /// Notes an outcome; a poll that ran into its limit and a tick before the timer count as sleeps
+    /// up to the timer.
+    #[inline]
+    pub fn note(&mut self, device: &mut Device, outcome: &IdleOutcome) {
+        self.state = Some(outcome.state);
+        if device.poll_timed_out || (outcome.got_tick && self.sleep_length > self.tick) {
+            device.poll_timed_out = false;
+            self.span = self.sleep_length;
+        } else {
+            self.span = outcome.span;
+        }
+    }
+
+    /// The length of the period in state `last`: endless if timer-like, else without half of the exit
+    /// latency.
+    #[inline]
+    pub fn measured(&self, last: usize, states: &States, device: &Device) -> u64 {
+        if self.span >= self.sleep_length {
+            return u64::MAX;
+        }
+        let length = device.last_residency as u64;
+        let exit = states.exit[last] as u64;
+        if length >= exit { length - exit / 2 } else { length / 2 }
+    }
+}
+
+/// teo with bins; `UTIL` goes shallower on utilised CPUs.
+pub struct TeoBins<const UTIL: bool> {
+    states: States,
+    last: LastPeriod,
+    /// Metrics per bin.
+    hits: [u32; MAX_STATES],
+    intercepts: [u32; MAX_STATES],
+    recent: [u32; MAX_STATES],
+    /// Sum of all hits and intercepts.
+    total: u32,
+    /// Bins of the recent intercepts.
+    ring: [Option<u8>; RECENT],
+    place: usize,
+}
+
+/// Linux 6.1.
+pub type Teo61 = TeoBins<false>;
+/// Linux 6.5.
+pub type Teo65 = TeoBins<true>;
+
+/// A choice in the making: the state, the expected time, the rule.
+struct Draft {
+    idx: usize,
+    /// Shallowest enabled state the scan saw: the tick decision goes no further down.
+    floor: usize,
+    expected: i64,
+    rule: Rule,
+}
+
+/// Sums of the bins below the candidate.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    hits: u32,
+    intercepts: u32,
+    recent: u32,
+}
+
+impl<const UTIL: bool> TeoBins<UTIL> {
+    fn update(&mut self, device: &Device) {
+        let Some(last) = self.last.state.take() else { return };
+        let measured = self.last.measured(last, &self.states, device);
+        let (mut timer_bin, mut slept_bin) = (0, 0);
+        self.total = 0;
+        for i in 0..self.states.n {
+            self.hits[i] -= self.hits[i] >> DECAY_SHIFT;
+            self.intercepts[i] -= self.intercepts[i] >> DECAY_SHIFT;
+            self.total = self.total.wrapping_add(self.hits[i] + self.intercepts[i]);
+            let target = self.states.target[i];
+            if target <= self.last.sleep_length {
+                timer_bin = i;
+                if target as u64 <= measured {
+                    slept_bin = i;
+                }
+            }
+        }
+        let kept = if timer_bin == slept_bin {
+            self.hits[timer_bin] += PULSE;
+            None
+        } else {
+            self.intercepts[slept_bin] += PULSE;
+            self.recent[slept_bin] += 1;
+            Some(slept_bin as u8)
+        };
+        if let Some(old) = std::mem::replace(&mut self.ring[self.place], kept) {
+            self.recent[usize::from(old)] -= 1;
+        }
+        self.place = (self.place + 1) % RECENT;
+        self.total = self.total.wrapping_add(PULSE);
+    }
+
+    /// Middle of bin `i`.
+    fn middle(&self, i: usize) -> i64 {
+        self.states.target[i].wrapping_add(self.states.target[i + 1]) / 2
+    }
+
+    fn time_ok(&self, cx: &IdleContext, duration: i64) -> bool {
+        !cx.tick_stopped || duration >= self.last.tick
+    }
+
+    /// Walks back from `draft.idx` to the shallowest state above half of the intercepts.
+    fn walk_back(
+        &self,
+        cx: &IdleContext,
+        draft: &mut Draft,
+        below: Sums,
+        many: bool,
+        recent: bool,
+    ) {
+        let (start, mut fallback) = (draft.idx, (draft.idx, draft.expected));
+        let mut seen = Sums::default();
+        for i in (0..start).rev() {
+            seen.intercepts = seen.intercepts.wrapping_add(self.intercepts[i]);
+            seen.recent = seen.recent.wrapping_add(self.recent[i]);
+            let middle = self.middle(i);
+            let ok = self.time_ok(cx, middle);
+            if (!recent || seen.recent.wrapping_mul(2) > below.recent)
+                && (!many || seen.intercepts.wrapping_mul(2) > below.intercepts)
+            {
+                (draft.idx, draft.expected) =
+                    if ok && !cx.is_off(i) { (i, middle) } else { fallback };
+                if draft.idx != start {
+                    draft.rule = Rule::Intercepts;
+                }
+                return;
+            }
+            if cx.is_off(i) {
+                continue;
+            }
+            if ok {
+                fallback = (i, middle);
+            } else if fallback.0 == start {
+                return;
+            }
+        }
+    }
+
+    /// One state shallower, skipping polling ones; `idx` if there is none.
+    fn shallower_real(&self, cx: &IdleContext, idx: usize, duration: i64) -> usize {
+        let mut found = idx;
+        for i in (0..idx).rev() {
+            if cx.is_off(i) || self.states.polls(i) {
+                continue;
+            }
+            found = i;
+            if self.states.target[i] <= duration {
+                break;
+            }
+        }
+        found
+    }
+
+    /// A utilised CPU with two states: the shallow one if it is real or must be.
+    fn choose_of_two(&self, cx: &IdleContext) -> Draft {
+        let expected = self.middle(0);
+        let shallow =
+            !cx.is_off(0) && !self.states.polls(0) && self.time_ok(cx, expected) || cx.is_off(1);
+        Draft { idx: usize::from(!shallow), floor: 0, expected, rule: Rule::Utilised }
+    }
+
+    fn choose(&self, cx: &IdleContext) -> Draft {
+        let s = &self.states;
+        let timer = cx.sleep_length;
+        let mut draft = Draft { idx: 0, floor: 0, expected: timer, rule: Rule::FirstOnly };
+        let mut idx = (!cx.is_off(0)).then_some(0);
+        if s.n < 2 || (idx.is_some() && s.target[1] > timer) {
+            return draft;
+        }
+        let utilised = UTIL && cx.cpu_util > UTILISED;
+        if utilised && s.n < 3 {
+            return self.choose_of_two(cx);
+        }
+        let (mut sums, mut below, mut fast_enough) = (Sums::default(), Sums::default(), 0);
+        for i in 1..s.n {
+            sums.hits = sums.hits.wrapping_add(self.hits[i - 1]);
+            sums.intercepts = sums.intercepts.wrapping_add(self.intercepts[i - 1]);
+            sums.recent = sums.recent.wrapping_add(self.recent[i - 1]);
+            if cx.is_off(i) {
+                continue;
+            }
+            if idx.is_none() {
+                idx = Some(i);
+                draft.floor = i;
+            }
+            if s.target[i] > timer {
+                break;
+            }
+            idx = Some(i);
+            if s.exit[i] <= cx.latency_limit {
+                fast_enough = i;
+            }
+            below = sums;
+        }
+        let Some(idx) = idx else {
+            draft.rule = Rule::AllDisabled;
+            return draft;
+        };
+        draft.idx = idx;
+        if idx == draft.floor {
+            draft.rule = Rule::OneCandidate;
+            return draft;
+        }
+        draft.rule = Rule::Timer;
+        let many = below.intercepts.wrapping_mul(2) > self.total.wrapping_sub(below.hits);
+        let recent = below.recent > RECENT_MAJORITY;
+        if many || recent {
+            self.walk_back(cx, &mut draft, below, many, recent);
+        }
+        if draft.idx > fast_enough {
+            draft.idx = fast_enough;
+            draft.rule = Rule::LatencyLimit;
+        }
+        if utilised {
+            let i = self.shallower_real(cx, draft.idx, draft.expected);
+            let middle = self.middle(i);
+            if self.time_ok(cx, middle) {
+                draft = Draft { idx: i, expected: middle, rule: Rule::Utilised, ..draft };
+            }
+        }
+        draft
+    }
+}
+
+impl<const UTIL: bool> Governor for TeoBins<UTIL> {
+    fn new(table: &IdleTable, hz: u32) -> Self {
+        Self {
+            states: States::new::<Ns>(table),
+            last: LastPeriod::new(hz),
+            hits: [0; MAX_STATES],
+            intercepts: [0; MAX_STATES],
+            recent: [0; MAX_STATES],
+            total: 0,
+            ring: [None; RECENT],
+            place: 0,
+        }
+    }
+
+    #[inline]
+    fn select(&mut self, device: &mut Device, cx: &IdleContext) -> Selection {
+        self.update(device);
+        self.last.sleep_length = cx.sleep_length;
+        let draft = self.choose(cx);
+        let mut choice = Selection {
+            state: draft.idx,
+            stop_tick: true,
+            predicted: draft.expected,
+            rule: draft.rule,
+        };
+        if (self.states.polls(draft.idx) || draft.expected < self.last.tick) && !cx.tick_stopped {
+            self.states.keep_tick(cx, &mut choice, draft.floor, cx.delta_tick as u64);
+        }
+        choice
+    }
+
+    #[inline]
+    fn reflect(&mut self, device: &mut Device, outcome: &IdleOutcome) {
+        self.last.note(device, outcome);
+    }
+}
