@@ -6,8 +6,10 @@ first used, so ``import tickless`` costs little more than numpy.
 
 from __future__ import annotations
 
+import sys as _sys
 import warnings as _warnings
 from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tickless._core import DEBUG_BUILD as _DEBUG_BUILD
@@ -83,3 +85,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(_ModuleType):
+    """This package; a function stays itself although its module, once imported, has its name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOME and isinstance(value, _ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package

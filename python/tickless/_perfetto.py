@@ -122,4 +122,11 @@ def _counters(t: Timeline, labels: Sequence[str]) -> Iterator[Event]:
 
 
 def _counter(name: str, time: Any, value: float) -> Event:
-    return {"name": name, "ph": "C", "ts": _us(time), "pid": CPU, "tid": 0, "args": {"value": value}}
+    return {
+        "name": name,
+        "ph": "C",
+        "ts": _us(time),
+        "pid": CPU,
+        "tid": 0,
+        "args": {"value": value},
+    }

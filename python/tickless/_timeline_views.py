@@ -92,7 +92,8 @@ def waits(t: Timeline) -> NDArray[np.void]:
     ended = (ready < last) & (task[following] == task[ready]) & (kind[following] == 1)
     found["end_ns"] = np.where(ended, time[row[following]], t.end_ns)
     again = (ready < last) & (task[following] == task[ready]) & (kind[following] == 0)
-    return found[(found["end_ns"] > found["start_ns"]) & ~again]
+    kept: NDArray[np.void] = found[(found["end_ns"] > found["start_ns"]) & ~again]
+    return kept
 
 
 def lag_reference(t: Timeline) -> str | None:
@@ -149,11 +150,10 @@ def lag(t: Timeline, task: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]
     return time, shown
 
 
-def _inside(
-    time: NDArray[np.int64], spans: NDArray[np.void], task: int
-) -> NDArray[np.bool_]:
+def _inside(time: NDArray[np.int64], spans: NDArray[np.void], task: int) -> NDArray[np.bool_]:
     own = spans[spans["task"] == task]
-    i = np.searchsorted(own["start_ns"], time, side="right") - 1
     if not len(own):
         return np.zeros(len(time), bool)
-    return (i >= 0) & (time <= own["end_ns"][np.maximum(i, 0)])
+    i = np.searchsorted(own["start_ns"], time, side="right") - 1
+    inside: NDArray[np.bool_] = (i >= 0) & (time <= own["end_ns"][np.maximum(i, 0)])
+    return inside

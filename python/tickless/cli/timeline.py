@@ -137,9 +137,7 @@ def _json(style: str, args: argparse.Namespace, spec: Spec, lines: Sequence[Time
     return json.dumps(document, indent=1) + "\n"
 
 
-def _html_page(
-    style: str, args: argparse.Namespace, spec: Spec, lines: Sequence[Timeline]
-) -> str:
+def _html_page(style: str, args: argparse.Namespace, spec: Spec, lines: Sequence[Timeline]) -> str:
     start, end = args.window_ns or (None, None)
     parts: list[str] = []
     for t, table in zip(lines, _tables(args, spec, lines), strict=True):
@@ -150,7 +148,9 @@ def _html_page(
             try:
                 picture = svg(partial(t.plot, start, end, names=spec.names))
             except ImportError:
-                notes.append("no picture: matplotlib is not installed (pip install 'tickless[plot]')")
+                notes.append(
+                    "no picture: matplotlib is not installed (pip install 'tickless[plot]')"
+                )
         parts += [*html_parts([table], notes=notes), picture]
     return _html.page(f"Timeline of {args.spec.name}", parts)
 

@@ -89,7 +89,7 @@ def draw(
         height_ratios=heights,
     )
     gantt = axes[0, 0]
-    _ticks(t, window, axes[:, 0])
+    _ticks(t, window, list(axes[:, 0]))
     _runs(t, window, gantt)
     _marks(t, window, gantt)
     _rows(gantt, labels, t, window)
@@ -248,7 +248,9 @@ def _lags(t: Timeline, window: _Window, ax: Any, labels: Sequence[str], referenc
         low, high = np.nanmin(all_lags, axis=0), np.nanmax(all_lags, axis=0)
         ax.fill_between(x, low, high, color="#56b4e9", alpha=0.5, lw=0, rasterized=True)
         ax.plot(x, np.nanmedian(all_lags, axis=0), color="#0072b2", lw=1.2)
-        ax.annotate("range and median of all tasks", (0.01, 0.93), xycoords="axes fraction", va="top")
+        ax.annotate(
+            "range and median of all tasks", (0.01, 0.93), xycoords="axes fraction", va="top"
+        )
     ax.set_ylabel(f"virtual {window.unit}")
     ax.set_title(_LAG_TITLES[reference], loc="left", fontsize=10)
     ax.spines[["top", "right"]].set_visible(False)
