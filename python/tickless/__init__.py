@@ -25,11 +25,13 @@ from tickless.errors import (
 
 if TYPE_CHECKING:
     from tickless.catalogue import governors, machines, policies
+    from tickless.example import example_trace
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
     from tickless.replay import Replay, replay
     from tickless.timeline import Timeline, timeline
+    from tickless.trace import Trace, read_trace
 
 _HOME = {
     # lists
@@ -45,6 +47,10 @@ _HOME = {
     # timeline
     "Timeline": "tickless.timeline",
     "timeline": "tickless.timeline",
+    # results from elsewhere
+    "Trace": "tickless.trace",
+    "example_trace": "tickless.example",
+    "read_trace": "tickless.trace",
 }
 
 __all__ = [
@@ -58,11 +64,14 @@ __all__ = [
     "TicklessError",
     "TicklessWarning",
     "Timeline",
+    "Trace",
     "UnknownNameError",
     "__version__",
+    "example_trace",
     "governors",
     "machines",
     "policies",
+    "read_trace",
     "replay",
     "timeline",
 ]
@@ -88,7 +97,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(_ModuleType):
-    """This package; a function stays itself although its module, once imported, has its name."""
+    """A package whose functions stay themselves although their modules have the same names."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _HOME and isinstance(value, _ModuleType):

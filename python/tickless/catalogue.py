@@ -117,8 +117,8 @@ def governors() -> Catalogue:
     -------
     Catalogue
         Entries say which kernel each text is from (`source`), whether it is ``exact`` or
-        ``reconstructed`` (`exactness`), with which `confidence`, and whether its choices always obey
-        the latency limit (`respects_limits`) and disabled states (`respects_disabled`).
+        ``reconstructed`` (`exactness`), with which `confidence`, and whether its choices always
+        obey the latency limit (`respects_limits`) and disabled states (`respects_disabled`).
 
     Examples
     --------

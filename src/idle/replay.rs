@@ -55,8 +55,6 @@ pub struct Decisions {
     pub predicted: Vec<i64>,
     /// Codes of the rules; empty unless traced.
     pub rule: Vec<u8>,
-    /// What looked odd.
-    pub notes: Vec<String>,
 }
 
 /// Replays all `governors` on `periods`.
@@ -75,7 +73,6 @@ pub fn replay(
     check(table, periods, options)?;
     let order = periods.by_cpu();
     let mut decisions = Decisions::zeroed(governors.len(), periods.len(), options.trace);
-    decisions.notes = notes(table, periods);
     if !decisions.state.is_empty() {
         let stream = |range| Stream {
             periods,
@@ -117,18 +114,6 @@ fn check(table: &IdleTable, periods: &Periods<'_>, options: &Options<'_>) -> Res
             format!("state {s} is not in the table, which has {} states", table.len()),
         )),
     }
-}
-
-fn notes(table: &IdleTable, periods: &Periods<'_>) -> Vec<String> {
-    let dark = periods.count_all_disabled(table.disabled_mask(), table.len());
-    if dark == 0 || table.len() == 1 {
-        return Vec::new();
-    }
-    vec![format!(
-        "all states are disabled in {dark} of {} periods; the governors answer as the kernel's do, \
-         most of them with state 0",
-        periods.len()
-    )]
 }
 
 /// One governor on one CPU.
@@ -218,7 +203,6 @@ impl Decisions {
             verdict: vec![0; n],
             predicted: vec![0; traced],
             rule: vec![0; traced],
-            notes: Vec::new(),
         }
     }
 

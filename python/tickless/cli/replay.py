@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _periods(args: argparse.Namespace) -> tickless.IdlePeriods:
-    source = tickless.read(args.source, errors=args.errors, time_unit=args.time_unit)
+    source: Any = tickless.read(args.source, errors=args.errors, time_unit=args.time_unit)
     if isinstance(source, tickless.IdlePeriods):
         return source
     if not isinstance(source, tickless.Trace):
