@@ -25,11 +25,17 @@ from tickless.errors import (
 
 if TYPE_CHECKING:
     from tickless.catalogue import governors, machines, policies
+    from tickless.comparison import Comparison, ComparisonSet
     from tickless.example import example_trace
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
+    from tickless.published import published, reports
+    from tickless.readers import read_benchmark, read_comparison, read_mmtests
+    from tickless.regression import assert_no_regression
     from tickless.replay import Replay, replay
+    from tickless.results import Metric, PublishedTable, Results, ResultSet
+    from tickless.tables.catalogue import styles
     from tickless.timeline import Timeline, timeline
     from tickless.trace import Trace, read_trace
 
@@ -38,6 +44,16 @@ _HOME = {
     "governors": "tickless.catalogue",
     "machines": "tickless.catalogue",
     "policies": "tickless.catalogue",
+    # results and comparison
+    "Comparison": "tickless.comparison",
+    "ComparisonSet": "tickless.comparison",
+    "Metric": "tickless.results",
+    "PublishedTable": "tickless.results",
+    "ResultSet": "tickless.results",
+    "Results": "tickless.results",
+    "assert_no_regression": "tickless.regression",
+    "styles": "tickless.tables.catalogue",
+    "reports": "tickless.published",
     # replay
     "IdlePeriods": "tickless.periods",
     "IdleTable": "tickless.idle_table",
@@ -48,18 +64,28 @@ _HOME = {
     "Timeline": "tickless.timeline",
     "timeline": "tickless.timeline",
     # results from elsewhere
+    "published": "tickless.published",
+    "read_benchmark": "tickless.readers",
+    "read_comparison": "tickless.readers",
+    "read_mmtests": "tickless.readers",
     "Trace": "tickless.trace",
     "example_trace": "tickless.example",
     "read_trace": "tickless.trace",
 }
 
 __all__ = [
+    "Comparison",
+    "ComparisonSet",
     "IdlePeriods",
     "IdleTable",
     "InputError",
     "InvalidParameterError",
     "Machine",
+    "Metric",
+    "PublishedTable",
     "Replay",
+    "ResultSet",
+    "Results",
     "ShapeError",
     "TicklessError",
     "TicklessWarning",
@@ -67,12 +93,19 @@ __all__ = [
     "Trace",
     "UnknownNameError",
     "__version__",
+    "assert_no_regression",
     "example_trace",
     "governors",
     "machines",
     "policies",
+    "published",
+    "read_benchmark",
+    "read_comparison",
+    "read_mmtests",
     "read_trace",
     "replay",
+    "reports",
+    "styles",
     "timeline",
 ]
 

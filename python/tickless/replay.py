@@ -114,13 +114,13 @@ def replay(
     call = _Call(wanted, plan, periods, hz, add_exit_latency, threads)
     again = follow == "own" and periods.entered is not None and periods.selected is not None
     with _progress(progress, len(wanted) * len(periods) * (2 if again else 1)) as report:
-        columns, remarks = call.run(entered, trace_decisions, report, 0)
+        columns = call.run(entered, trace_decisions, report, 0)
         state = columns["state"]
         if again:
             # What the model would have chosen had it seen what the machine's governor saw.
             seen = _followed(periods, "recorded")
-            state = call.run(seen, False, report, len(wanted) * len(periods))[0]["state"]
-    notes = [*periods.notes, *where, *(n for t, _ in plan for n in t.notes), *remarks]
+            state = call.run(seen, False, report, len(wanted) * len(periods))["state"]
+    notes = [*periods.notes, *where, *_notes(periods, plan)]
     return Replay(
         governors=tuple(names),
         periods=periods,
@@ -477,10 +477,9 @@ class _Call:
         trace_decisions: bool,
         report: Callable[[int], object] | None,
         done: int,
-    ) -> tuple[dict[str, NDArray[Any]], list[str]]:
-        """Run every governor on every table's periods; return the joined columns, and notes."""
+    ) -> dict[str, NDArray[Any]]:
+        """Run every governor on every table's periods and join the columns."""
         joined: dict[str, NDArray[Any]] = {}
-        notes: list[str] = []
         for table, index in self.plan:
             part = self.periods if index is None else self.periods[index]
             columns = _core.replay(
@@ -495,14 +494,13 @@ class _Call:
                 progress=None if report is None else _shifted(report, done),
             )
             done += len(self.governors) * len(part)
-            notes += columns.pop("notes")
             if index is None:
-                return columns, notes
+                return columns
             for name, values in columns.items():
                 shape = (len(self.governors), len(self.periods))
                 whole = joined.setdefault(name, np.zeros(shape, values.dtype))
                 whole[:, index] = values
-        return joined, notes
+        return joined
 
 
 def _agreement(state: NDArray[np.uint8], periods: IdlePeriods) -> NDArray[np.float64] | None:
@@ -513,6 +511,27 @@ def _agreement(state: NDArray[np.uint8], periods: IdlePeriods) -> NDArray[np.flo
 
 def _maybe(columns: dict[str, NDArray[Any]], name: str) -> NDArray[Any] | None:
     return freeze(columns[name]) if name in columns else None
+
+
+def _notes(periods: IdlePeriods, plan: _Plan) -> list[str]:
+    notes: list[str] = []
+    for table, index in plan:
+        notes += table.notes
+        if len(table) == 1:
+            notes.append("a table with one state: no governor is asked")
+            continue
+        every = (1 << len(table)) - 1
+        off = sum(1 << i for i in np.flatnonzero(table.disabled).tolist())
+        if periods.disabled is not None:
+            dark = int(((_pick(periods.column("disabled"), index) | off) & every == every).sum())
+        else:
+            dark = len(periods) if off == every else 0
+        if dark:
+            notes.append(
+                f"all states are disabled in {dark} of {len(periods)} periods; the governors "
+                "answer as the kernel's do, most of them with state 0"
+            )
+    return notes
 
 
 def _shifted(report: Callable[[int], object], done: int) -> Callable[[int], object]:

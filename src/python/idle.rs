@@ -44,17 +44,6 @@ pub fn governors(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     GOVERNORS.iter().map(as_dict).collect()
 }
 
-/// The registered name behind a name or alias.
-///
-/// Raises
-/// ------
-/// UnknownNameError
-///     For a name that no governor has; lists the nearest.
-#[pyfunction]
-pub fn canonical_governor(name: &str) -> PyResult<&'static str> {
-    Ok(find("governor", GOVERNORS, name)?.name)
-}
-
 fn exactness(e: Exactness) -> &'static str {
     match e {
         Exactness::Exact => "exact",

@@ -16,6 +16,7 @@ from importlib import import_module
 from tickless.errors import TicklessError
 
 COMMANDS = {
+    "compare": "compare benchmark results with a baseline: the tables kernel people post",
     "list": "show what is registered: governors, machines ...",
     "replay": "ask governors what they would have chosen on a trace",
     "timeline": "script one run queue and see who runs when",

@@ -13,6 +13,8 @@ from pathlib import Path
 from tickless.errors import InputError, UnknownNameError
 
 FAMILIES: dict[str, str] = {
+    "mmtests": "tickless.validation.mmtests",
+    "published": "tickless.validation.published",
     "governors": "tickless.validation.governors",
     "schedulers": "tickless.validation.schedulers",
 }
