@@ -6,8 +6,10 @@ first used, so ``import tickless`` costs little more than numpy.
 
 from __future__ import annotations
 
+import sys as _sys
 import warnings as _warnings
 from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tickless._core import DEBUG_BUILD as _DEBUG_BUILD
@@ -22,7 +24,7 @@ from tickless.errors import (
 )
 
 if TYPE_CHECKING:
-    from tickless.catalogue import governors, machines
+    from tickless.catalogue import governors, machines, policies
     from tickless.comparison import Comparison, ComparisonSet
     from tickless.example import example_trace
     from tickless.idle_table import IdleTable
@@ -34,12 +36,14 @@ if TYPE_CHECKING:
     from tickless.replay import Replay, replay
     from tickless.results import Metric, PublishedTable, Results, ResultSet
     from tickless.tables.catalogue import styles
+    from tickless.timeline import Timeline, timeline
     from tickless.trace import Trace, read_trace
 
 _HOME = {
     # lists
     "governors": "tickless.catalogue",
     "machines": "tickless.catalogue",
+    "policies": "tickless.catalogue",
     # results and comparison
     "Comparison": "tickless.comparison",
     "ComparisonSet": "tickless.comparison",
@@ -56,6 +60,9 @@ _HOME = {
     "Machine": "tickless.machine",
     "Replay": "tickless.replay",
     "replay": "tickless.replay",
+    # timeline
+    "Timeline": "tickless.timeline",
+    "timeline": "tickless.timeline",
     # results from elsewhere
     "published": "tickless.published",
     "read_benchmark": "tickless.readers",
@@ -82,6 +89,7 @@ __all__ = [
     "ShapeError",
     "TicklessError",
     "TicklessWarning",
+    "Timeline",
     "Trace",
     "UnknownNameError",
     "__version__",
@@ -89,6 +97,7 @@ __all__ = [
     "example_trace",
     "governors",
     "machines",
+    "policies",
     "published",
     "read_benchmark",
     "read_comparison",
@@ -97,6 +106,7 @@ __all__ = [
     "replay",
     "reports",
     "styles",
+    "timeline",
 ]
 
 if _DEBUG_BUILD:
@@ -117,3 +127,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(_ModuleType):
+    """A package whose functions stay themselves although their modules have the same names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOME and isinstance(value, _ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package

@@ -172,6 +172,25 @@ def machines() -> Catalogue:
     return Catalogue("machines", entries, ("ncpus", "hz", "states"))
 
 
+def policies() -> Catalogue:
+    """List the registered scheduling policies.
+
+    Returns
+    -------
+    Catalogue
+        Entries also hold the `features` of that kernel version with their defaults, the `tunables`
+        as (value on one CPU in ns, grows with the CPU count), and whether tasks may have
+        `custom_slices`.
+
+    Examples
+    --------
+    >>> import tickless
+    >>> tickless.policies()["eevdf-latest"].features["HRTICK"]
+    True
+    """
+    return Catalogue("policies", [_entry(d) for d in _core.policies()])
+
+
 def _entry(d: dict[str, Any]) -> Entry:
     own = ("name", "summary", "aliases", "source")
     facts = {k: v for k, v in d.items() if k not in own}

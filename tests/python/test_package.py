@@ -39,6 +39,15 @@ def test_every_public_name_can_be_used():
         assert tickless.nothing
 
 
+@pytest.mark.parametrize(
+    "name", [n for n, home in tickless._HOME.items() if home.endswith("." + n)]
+)
+def test_a_function_is_found_whatever_of_its_module_was_imported_first(name):
+    code = f"import tickless.{name}, tickless; assert callable(tickless.{name}), tickless.{name}"
+    done = run("-c", code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_all_is_sorted_and_matches_the_lazy_names():
     assert list(tickless.__all__) == sorted(tickless.__all__)
     assert set(tickless._HOME) <= set(tickless.__all__)

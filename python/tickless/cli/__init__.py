@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "compare benchmark results with a baseline: the tables kernel people post",
     "list": "show what is registered: governors, machines ...",
     "replay": "ask governors what they would have chosen on a trace",
+    "timeline": "script one run queue and see who runs when",
     "validate": "check the installed package against a directory of golden data",
 }
 """Name and one-line summary of every command; the module has the same name."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import tickless
 from tickless import _html
-from tickless.cli._output import add_output, chosen_format, html_parts, render, write
+from tickless.cli._output import add_output, chosen_format, html_parts, render, svg, write
 from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -135,27 +135,13 @@ def _json(style: str, args: argparse.Namespace, r: Replay, c: ReplayComparison) 
 def _html_page(style: str, args: argparse.Namespace, r: Replay, c: ReplayComparison) -> str:
     notes, parts = list(c.notes), []
     try:
-        parts.append(_svg(r))
+        parts.append(svg(r.plot))
     except ImportError:
         notes.append("no picture: matplotlib is not installed (pip install 'tickless[plot]')")
     parts = html_parts([(c.title, *c.rows())], notes=notes) + parts
     parts += ["<details><summary>Per governor and state</summary>"]
     parts += [*html_parts([("", *_state_rows(r))]), "</details>"]
     return _html.page(f"Replay of {Path(args.source).name} on {_where(r)}", parts)
-
-
-def _svg(r: Replay) -> str:
-    """Return the picture as inline SVG, its text as text."""
-    import io
-
-    import matplotlib as mpl
-
-    mpl.use("svg", force=False)
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tickless"}):
-        figure, out = r.plot(), io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None}, facecolor="white")
-    text = out.getvalue()
-    return text[text.index("<svg") :]
 
 
 def _where(r: Replay) -> str:

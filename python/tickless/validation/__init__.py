@@ -16,6 +16,7 @@ FAMILIES: dict[str, str] = {
     "mmtests": "tickless.validation.mmtests",
     "published": "tickless.validation.published",
     "governors": "tickless.validation.governors",
+    "schedulers": "tickless.validation.schedulers",
 }
 """Family name to the module that checks it."""
 
