@@ -7,6 +7,7 @@ pub mod batch;
 mod bodies;
 pub mod columns;
 pub mod episodes;
+mod fast;
 mod fields;
 pub mod ftrace;
 mod html;

@@ -229,9 +229,7 @@ fn report<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
     }
     d.set_item("lost", lost)?;
     d.set_item("reordered", b.clocks.back.clone())?;
-    let mut tgids: Vec<(i32, i32)> = b.tgids.iter().map(|(&p, &t)| (p, t)).collect();
-    tgids.sort_unstable();
-    d.set_item("tgids", tgids)?;
+    d.set_item("tgids", b.tgids.clone())?;
     let counts = b.unknown_counts.iter().copied();
     let unknown: Vec<(String, u64)> = b.unknown.texts().into_iter().zip(counts).collect();
     d.set_item("unknown_events", unknown)?;
