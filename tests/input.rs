@@ -193,7 +193,7 @@ fn a_trace_does_not_depend_on_where_its_blocks_end() {
             i % 4,
             i / 1_000_000,
             i % 1_000_000,
-            if i / 4 % 2 == 0 { "1".to_owned() } else { "4294967295".to_owned() },
+            if (i / 4).is_multiple_of(2) { "1".to_owned() } else { "4294967295".to_owned() },
             i % 4
         )
     };

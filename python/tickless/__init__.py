@@ -24,9 +24,13 @@ from tickless.errors import (
 if TYPE_CHECKING:
     from tickless.catalogue import governors, machines
     from tickless.example import example_trace
+    from tickless.idle_counters import IdleCounters, read_idle_counters
+    from tickless.idle_csv import read_idle_csv
+    from tickless.idle_dump import CpuidleDump, read_idle_dump, read_idle_table, read_sysfs
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
+    from tickless.reading import read
     from tickless.replay import Replay, replay
     from tickless.trace import Trace, read_trace
 
@@ -41,12 +45,22 @@ _HOME = {
     "Replay": "tickless.replay",
     "replay": "tickless.replay",
     # results from elsewhere
+    "CpuidleDump": "tickless.idle_dump",
+    "IdleCounters": "tickless.idle_counters",
     "Trace": "tickless.trace",
     "example_trace": "tickless.example",
+    "read": "tickless.reading",
+    "read_idle_counters": "tickless.idle_counters",
+    "read_idle_csv": "tickless.idle_csv",
+    "read_idle_dump": "tickless.idle_dump",
+    "read_idle_table": "tickless.idle_dump",
+    "read_sysfs": "tickless.idle_dump",
     "read_trace": "tickless.trace",
 }
 
 __all__ = [
+    "CpuidleDump",
+    "IdleCounters",
     "IdlePeriods",
     "IdleTable",
     "InputError",
@@ -62,6 +76,12 @@ __all__ = [
     "example_trace",
     "governors",
     "machines",
+    "read",
+    "read_idle_counters",
+    "read_idle_csv",
+    "read_idle_dump",
+    "read_idle_table",
+    "read_sysfs",
     "read_trace",
     "replay",
 ]

@@ -126,7 +126,9 @@ def governors() -> Catalogue:
     >>> tickless.governors()["teo"].name
     'teo-7.2'
     """
-    return Catalogue("governors", [_entry(d) for d in _core.governors()], ("exactness", "confidence"))
+    return Catalogue(
+        "governors", [_entry(d) for d in _core.governors()], ("exactness", "confidence")
+    )
 
 
 def governors_of_kernel(version: str) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from tickless.errors import InputError, UnknownNameError
 
 FAMILIES: dict[str, str] = {
     "governors": "tickless.validation.governors",
+    "inputs": "tickless.validation.inputs",
 }
 """Family name to the module that checks it."""
 
