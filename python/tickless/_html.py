@@ -75,7 +75,8 @@ def table(
     below = "".join(f"<li>{escape(n)}</li>" for n in notes)
     below = f'<ul class="tickless-notes">{below}</ul>' if below else ""
     return (
-        f'{_STYLE}<div style="overflow-x:auto"><table class="tickless">{title}<thead><tr>{head}</tr></thead>'
+        f'{_STYLE}<div style="overflow-x:auto"><table class="tickless">{title}'
+        f"<thead><tr>{head}</tr></thead>"
         f"<tbody>\n{body}</tbody></table></div>{below}"
     )
 
