@@ -13,7 +13,7 @@ use tickless::periods::{Column, Columns, Periods};
 use tickless::watch::Watch;
 
 const N: usize = 20_000;
-const TURNS: usize = 400;
+const TURNS: usize = 200;
 const TICK: i64 = 4_000_000;
 const EXIT: [i64; 5] = [0, 2_000, 10_000, 33_000, 133_000];
 const TARGET: [i64; 5] = [0, 2_000, 20_000, 100_000, 400_000];
@@ -35,15 +35,7 @@ fn stream() -> Stream {
         seed % bound
     };
     let mut s = Stream { timer: vec![], next_event: vec![], wake: vec![] };
-    let period: usize = std::env::var("PERIOD").map_or(N, |p| p.parse().unwrap());
-    for e in 0..N {
-        if e >= period {
-            let o = e - period;
-            s.timer.push(s.timer[o]);
-            s.next_event.push(s.next_event[o]);
-            s.wake.push(s.wake[o]);
-            continue;
-        }
+    for _ in 0..N {
         let magnitude = 1u64 << (12 + next(18));
         let timer = (magnitude + next(magnitude)) as i64;
         let early = (1_000 + next(400_000)) as i64;
