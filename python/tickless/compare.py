@@ -15,6 +15,7 @@ from tickless.stats.moments import Moments, center
 from tickless.stats.pairs import Outcome, Pairs
 
 
+@np.errstate(all="ignore")  # what is not finite is NaN in the arrays and has a note
 def compare(
     results: Results | PublishedTable,
     baseline: str,

@@ -121,7 +121,8 @@ class Comparison(View):
         """Half width of each mean's interval of level ``1 - alpha``, percent of the mean."""
         if self.samples is None:
             return np.full(self.center.shape, np.nan)
-        return welch.half_width_pct(Moments.of(self.samples), self.alpha)
+        with np.errstate(all="ignore"):
+            return welch.half_width_pct(Moments.of(self.samples), self.alpha)
 
     @cached_property
     def gmean_pct(self) -> Array:
@@ -150,6 +151,7 @@ class Comparison(View):
             ratio = self.center / self.center[:1]
             return np.log(np.where(np.isfinite(ratio) & (ratio > 0), ratio, np.nan))
 
+    @np.errstate(all="ignore")
     def statistics(self) -> list[tuple[mmtests.Row, Array]]:
         """Return the rows of a sound table with their percentages; styles ask for it."""
         if self.samples is None:
@@ -171,6 +173,7 @@ class Comparison(View):
         """Return how an era of MMTests summarises this benchmark."""
         return profile(era, *mmtests_names(self.benchmark, self.attrs))
 
+    @np.errstate(all="ignore")
     def mmtests_summary(self, era: str, cases: Sequence[int]) -> mmtests_tables.Summary:
         """Return the statistics of an era for some of the cases; styles ask for it.
 
@@ -185,6 +188,7 @@ class Comparison(View):
         x = mmtests.as_extracted(self.samples[:, list(cases)], how, era)
         return mmtests_tables.summarise(x, self.case_info[0].better, era, how.summary, how.label)
 
+    @np.errstate(all="ignore")
     def mmtests_ratios(
         self, summary: mmtests_tables.Summary, era: str, cases: NDArray[np.intp]
     ) -> mmtests_tables.Ratios:

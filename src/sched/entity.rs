@@ -212,14 +212,15 @@ impl Entities {
         &mut self.interactivities[id.0 as usize]
     }
 
+    /// All entities as a slice, which the tree keeps in registers while it works.
     #[inline]
-    pub(super) fn at(&self, link: u32) -> &Entity {
-        &self.list[link as usize]
+    pub(super) fn nodes(&self) -> &[Entity] {
+        &self.list
     }
 
     #[inline]
-    pub(super) fn at_mut(&mut self, link: u32) -> &mut Entity {
-        &mut self.list[link as usize]
+    pub(super) fn nodes_mut(&mut self) -> &mut [Entity] {
+        &mut self.list
     }
 }
 

@@ -174,10 +174,10 @@ impl PriorityArray {
             tasks[id].child = [id.0; 2];
             return;
         }
-        let tail = tasks.at(head).child[BEFORE];
+        let tail = tasks.nodes()[head as usize].child[BEFORE];
         tasks[id].child = [tail, head];
-        tasks.at_mut(tail).child[AFTER] = id.0;
-        tasks.at_mut(head).child[BEFORE] = id.0;
+        tasks.nodes_mut()[tail as usize].child[AFTER] = id.0;
+        tasks.nodes_mut()[head as usize].child[BEFORE] = id.0;
     }
 
     fn remove(&mut self, tasks: &mut Entities, id: TaskId, prio: u8) {
@@ -188,8 +188,8 @@ impl PriorityArray {
             self.occupied &= !(1 << level);
             return;
         }
-        tasks.at_mut(before).child[AFTER] = after;
-        tasks.at_mut(after).child[BEFORE] = before;
+        tasks.nodes_mut()[before as usize].child[AFTER] = after;
+        tasks.nodes_mut()[after as usize].child[BEFORE] = before;
         if self.head[level] == id.0 {
             self.head[level] = after;
         }

@@ -121,23 +121,54 @@ impl Order for ByDeadline {
     }
 }
 
-/// Root and leftmost node of a tree whose links live in the arena.
+/// Root and extreme nodes of a tree whose links live in the arena.
 #[derive(Debug)]
 pub struct Tree<O> {
     root: u32,
     leftmost: u32,
+    /// A task that has run is usually put back at the right end, which needs no descent.
+    rightmost: u32,
     order: PhantomData<fn() -> O>,
 }
 
 impl<O> Default for Tree<O> {
     fn default() -> Self {
-        Self { root: NIL, leftmost: NIL, order: PhantomData }
+        Self { root: NIL, leftmost: NIL, rightmost: NIL, order: PhantomData }
     }
 }
 
 #[inline]
 fn some(link: u32) -> Option<TaskId> {
     if link == NIL { None } else { Some(TaskId(link)) }
+}
+
+/// The entity a link leads to.
+#[inline]
+fn at(nodes: &[Entity], link: u32) -> &Entity {
+    &nodes[link as usize]
+}
+
+#[inline]
+fn at_mut(nodes: &mut [Entity], link: u32) -> &mut Entity {
+    &mut nodes[link as usize]
+}
+
+#[inline]
+fn is_red(nodes: &[Entity], link: u32) -> bool {
+    link != NIL && at(nodes, link).red
+}
+
+/// Returns the side on which `child` hangs below `parent`.
+#[inline]
+fn side_of(nodes: &[Entity], parent: u32, child: u32) -> usize {
+    usize::from(at(nodes, parent).child[RIGHT] == child)
+}
+
+fn extreme(nodes: &[Entity], mut from: u32, side: usize) -> u32 {
+    while at(nodes, from).child[side] != NIL {
+        from = at(nodes, from).child[side];
+    }
+    from
 }
 
 impl<O: Order> Tree<O> {
@@ -173,252 +204,278 @@ impl<O: Order> Tree<O> {
 
     /// Returns the next entity in order.
     pub fn successor(tasks: &Entities, id: TaskId) -> Option<TaskId> {
-        let right = tasks[id].child[RIGHT];
+        let nodes = tasks.nodes();
+        let right = at(nodes, id.0).child[RIGHT];
         if right != NIL {
-            return some(Self::extreme(tasks, right, LEFT));
+            return some(extreme(nodes, right, LEFT));
         }
-        let (mut below, mut above) = (id.0, tasks[id].parent);
-        while above != NIL && tasks.at(above).child[RIGHT] == below {
-            (below, above) = (above, tasks.at(above).parent);
+        let (mut below, mut above) = (id.0, at(nodes, id.0).parent);
+        while above != NIL && at(nodes, above).child[RIGHT] == below {
+            (below, above) = (above, at(nodes, above).parent);
         }
         some(above)
     }
 
     /// Calls `visit` for every entity in order.
     pub fn for_each(&self, tasks: &Entities, mut visit: impl FnMut(TaskId)) {
-        let mut at = self.leftmost();
-        while let Some(id) = at {
+        let mut next = self.leftmost();
+        while let Some(id) = next {
             visit(id);
-            at = Self::successor(tasks, id);
+            next = Self::successor(tasks, id);
         }
-    }
-
-    fn extreme(tasks: &Entities, mut from: u32, side: usize) -> u32 {
-        while tasks.at(from).child[side] != NIL {
-            from = tasks.at(from).child[side];
-        }
-        from
     }
 
     /// Inserts an entity that is in no tree; an equal key stays to its left.
     #[inline]
     pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
-        let (key, own) = (O::key(&tasks[id]), O::own(&tasks[id]));
-        let (mut parent, mut at, mut side, mut first) = (NIL, self.root, LEFT, true);
-        while at != NIL {
-            let node = tasks.at_mut(at);
+        let nodes = tasks.nodes_mut();
+        let node = at_mut(nodes, id.0);
+        let (key, own) = (O::key(node), O::own(node));
+        node.child = [NIL; 2];
+        O::store(node, own);
+        let last = self.rightmost;
+        if last != NIL && !before(key, O::key(at(nodes, last))) {
+            Self::spread(nodes, last, own);
+            self.rightmost = id.0;
+            return self.link(nodes, id.0, last, RIGHT);
+        }
+        let (mut parent, mut link, mut side) = (NIL, self.root, LEFT);
+        let mut first = true;
+        while link != NIL {
+            let node = at_mut(nodes, link);
             O::store(node, O::join(O::stored(node), own));
             side = usize::from(!before(key, O::key(node)));
             first &= side == LEFT;
-            (parent, at) = (at, node.child[side]);
+            (parent, link) = (link, node.child[side]);
         }
-        let node = &mut tasks[id];
-        node.child = [NIL; 2];
-        node.parent = parent;
-        node.red = true;
-        O::store(node, own);
         if first {
             self.leftmost = id.0;
         }
         if parent == NIL {
-            self.root = id.0;
-            tasks[id].red = false;
-        } else {
-            let parent = tasks.at_mut(parent);
-            parent.child[side] = id.0;
-            if parent.red {
-                self.repair_red(tasks, id.0);
+            (self.root, self.rightmost) = (id.0, id.0);
+            let node = at_mut(nodes, id.0);
+            node.parent = NIL;
+            node.red = false;
+            return;
+        }
+        self.link(nodes, id.0, parent, side);
+    }
+
+    /// Hangs a new node below its parent and restores the balance.
+    #[inline]
+    fn link(&mut self, nodes: &mut [Entity], id: u32, parent: u32, side: usize) {
+        let node = at_mut(nodes, id);
+        node.parent = parent;
+        node.red = true;
+        let above = at_mut(nodes, parent);
+        above.child[side] = id;
+        if above.red {
+            self.repair_red(nodes, id, parent);
+        }
+    }
+
+    /// Adds a new node's own contribution upward; where nothing changes, nothing changes above.
+    #[inline]
+    fn spread(nodes: &mut [Entity], mut link: u32, own: O::Summary) {
+        if size_of::<O::Summary>() == 0 {
+            return;
+        }
+        while link != NIL {
+            let node = at_mut(nodes, link);
+            let joined = O::join(O::stored(node), own);
+            if joined == O::stored(node) {
+                return;
             }
+            O::store(node, joined);
+            link = node.parent;
         }
     }
 
     /// Repairs a red node below a red parent.
-    fn repair_red(&mut self, tasks: &mut Entities, mut node: u32) {
+    fn repair_red(&mut self, nodes: &mut [Entity], mut node: u32, mut parent: u32) {
         loop {
-            let parent = tasks.at(node).parent;
-            if parent == NIL {
-                tasks.at_mut(node).red = false;
-                return;
-            }
-            if !tasks.at(parent).red {
-                return;
-            }
             // A red node is never the root, so the grandparent exists.
-            let grand = tasks.at(parent).parent;
-            let side = usize::from(tasks.at(grand).child[RIGHT] == parent);
-            let uncle = tasks.at(grand).child[1 - side];
-            if uncle != NIL && tasks.at(uncle).red {
-                tasks.at_mut(parent).red = false;
-                tasks.at_mut(uncle).red = false;
-                tasks.at_mut(grand).red = true;
+            let grand = at(nodes, parent).parent;
+            let side = side_of(nodes, grand, parent);
+            let uncle = at(nodes, grand).child[1 - side];
+            if is_red(nodes, uncle) {
+                at_mut(nodes, parent).red = false;
+                at_mut(nodes, uncle).red = false;
                 node = grand;
+                parent = at(nodes, node).parent;
+                at_mut(nodes, node).red = parent != NIL;
+                if !is_red(nodes, parent) {
+                    return;
+                }
                 continue;
             }
-            let top = if tasks.at(parent).child[1 - side] == node {
-                self.rotate(tasks, parent, side);
-                node
-            } else {
-                parent
-            };
-            self.rotate(tasks, grand, 1 - side);
-            tasks.at_mut(top).red = false;
-            tasks.at_mut(grand).red = true;
+            let mut top = parent;
+            if at(nodes, parent).child[1 - side] == node {
+                self.rotate(nodes, parent, side);
+                top = node;
+            }
+            self.rotate(nodes, grand, 1 - side);
+            at_mut(nodes, top).red = false;
+            at_mut(nodes, grand).red = true;
             return;
         }
     }
 
     /// Moves `down` towards `side`; its other child takes its place.
-    fn rotate(&mut self, tasks: &mut Entities, down: u32, side: usize) {
-        let up = tasks.at(down).child[1 - side];
-        let inner = tasks.at(up).child[side];
-        let parent = tasks.at(down).parent;
-        self.replace_child(tasks, parent, down, up);
-        tasks.at_mut(up).parent = parent;
-        tasks.at_mut(up).child[side] = down;
-        let whole = O::stored(tasks.at(down));
-        O::store(tasks.at_mut(up), whole);
-        let node = tasks.at_mut(down);
+    #[inline]
+    fn rotate(&mut self, nodes: &mut [Entity], down: u32, side: usize) {
+        let Entity { parent, child, .. } = *at(nodes, down);
+        let up = child[1 - side];
+        self.replace_child(nodes, parent, down, up);
+        let whole = O::stored(at(nodes, down));
+        let node = at_mut(nodes, up);
+        let inner = node.child[side];
+        node.parent = parent;
+        node.child[side] = down;
+        O::store(node, whole);
+        let node = at_mut(nodes, down);
         node.parent = up;
         node.child[1 - side] = inner;
         if inner != NIL {
-            tasks.at_mut(inner).parent = down;
+            at_mut(nodes, inner).parent = down;
         }
-        Self::recompute(tasks, down);
+        Self::recompute(nodes, down);
     }
 
     #[inline]
-    fn replace_child(&mut self, tasks: &mut Entities, parent: u32, old: u32, new: u32) {
+    fn replace_child(&mut self, nodes: &mut [Entity], parent: u32, old: u32, new: u32) {
         if parent == NIL {
             self.root = new;
         } else {
-            let child = &mut tasks.at_mut(parent).child;
+            let child = &mut at_mut(nodes, parent).child;
             child[usize::from(child[RIGHT] == old)] = new;
         }
     }
 
     /// Recomputes what a node remembers from its children; returns true if it changed.
     #[inline]
-    fn recompute(tasks: &mut Entities, node: u32) -> bool {
-        let e = tasks.at(node);
-        let mut summary = O::own(e);
-        for child in e.child {
+    fn recompute(nodes: &mut [Entity], link: u32) -> bool {
+        if size_of::<O::Summary>() == 0 {
+            return false;
+        }
+        let node = at(nodes, link);
+        let mut summary = O::own(node);
+        for child in node.child {
             if child != NIL {
-                summary = O::join(summary, O::stored(tasks.at(child)));
+                summary = O::join(summary, O::stored(at(nodes, child)));
             }
         }
-        let changed = summary != O::stored(tasks.at(node));
-        O::store(tasks.at_mut(node), summary);
+        let changed = summary != O::stored(node);
+        O::store(at_mut(nodes, link), summary);
         changed
     }
 
-    /// Recomputes from `node` upward until nothing changes or `end` is reached.
+    /// Recomputes from `link` upward until nothing changes or `end` is reached.
     #[inline]
-    fn propagate(tasks: &mut Entities, mut node: u32, end: u32) {
-        if size_of::<O::Summary>() == 0 {
-            return;
-        }
-        while node != end && Self::recompute(tasks, node) {
-            node = tasks.at(node).parent;
+    fn propagate(nodes: &mut [Entity], mut link: u32, end: u32) {
+        while link != end && Self::recompute(nodes, link) {
+            link = at(nodes, link).parent;
         }
     }
 
     /// Removes an entity that is in this tree.
     #[inline]
     pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
-        let Entity { child: [left, right], parent, red, .. } = tasks[id];
-        if self.leftmost == id.0 {
-            // No left child, so the right one is at most a single red leaf.
-            self.leftmost = if right == NIL { parent } else { right };
-        }
+        let nodes = tasks.nodes_mut();
+        let Entity { child: [left, right], parent, red, .. } = *at(nodes, id.0);
         if left != NIL && right != NIL {
-            self.remove_inner(tasks, id.0);
+            self.remove_inner(nodes, id.0);
             return;
         }
+        // An extreme node has at most one child, and that is a single red leaf.
+        if self.leftmost == id.0 {
+            self.leftmost = if right == NIL { parent } else { right };
+        }
+        if self.rightmost == id.0 {
+            self.rightmost = if left == NIL { parent } else { left };
+        }
         let only = if left == NIL { right } else { left };
-        self.replace_child(tasks, parent, id.0, only);
-        Self::propagate(tasks, parent, NIL);
+        self.replace_child(nodes, parent, id.0, only);
+        Self::propagate(nodes, parent, NIL);
         if only != NIL {
-            let only = tasks.at_mut(only);
+            let only = at_mut(nodes, only);
             only.parent = parent;
             only.red = false;
         } else if !red && parent != NIL {
-            self.repair_black(tasks, parent);
+            self.repair_black(nodes, parent);
         }
     }
 
     /// Removes a node with two children: its successor takes its place and colour.
-    fn remove_inner(&mut self, tasks: &mut Entities, victim: u32) {
-        let Entity { child: [left, right], parent, red, .. } = *tasks.at(victim);
-        let heir = Self::extreme(tasks, right, LEFT);
-        let Entity { child: [_, orphan], parent: heir_parent, red: heir_red, .. } = *tasks.at(heir);
+    fn remove_inner(&mut self, nodes: &mut [Entity], victim: u32) {
+        let Entity { child: [left, right], parent, red, .. } = *at(nodes, victim);
+        let heir = extreme(nodes, right, LEFT);
+        let Entity { child: [_, orphan], parent: heir_parent, red: heir_red, .. } =
+            *at(nodes, heir);
         let hole = if heir == right { heir } else { heir_parent };
         if heir != right {
-            tasks.at_mut(heir_parent).child[LEFT] = orphan;
+            at_mut(nodes, heir_parent).child[LEFT] = orphan;
             if orphan != NIL {
-                tasks.at_mut(orphan).parent = heir_parent;
+                at_mut(nodes, orphan).parent = heir_parent;
             }
-            tasks.at_mut(heir).child[RIGHT] = right;
-            tasks.at_mut(right).parent = heir;
+            at_mut(nodes, heir).child[RIGHT] = right;
+            at_mut(nodes, right).parent = heir;
         }
-        let node = tasks.at_mut(heir);
+        let whole = O::stored(at(nodes, victim));
+        let node = at_mut(nodes, heir);
         node.child[LEFT] = left;
         node.parent = parent;
         node.red = red;
-        tasks.at_mut(left).parent = heir;
-        self.replace_child(tasks, parent, victim, heir);
-        let whole = O::stored(tasks.at(victim));
-        O::store(tasks.at_mut(heir), whole);
+        O::store(node, whole);
+        at_mut(nodes, left).parent = heir;
+        self.replace_child(nodes, parent, victim, heir);
         if hole != heir {
-            Self::propagate(tasks, hole, heir);
+            Self::propagate(nodes, hole, heir);
         }
-        Self::propagate(tasks, heir, NIL);
+        Self::propagate(nodes, heir, NIL);
         if orphan != NIL {
-            tasks.at_mut(orphan).red = false;
+            at_mut(nodes, orphan).red = false;
         } else if !heir_red {
-            self.repair_black(tasks, hole);
+            self.repair_black(nodes, hole);
         }
     }
 
     /// Repairs a missing black node: the empty place below `parent` is one black short.
-    fn repair_black(&mut self, tasks: &mut Entities, mut parent: u32) {
-        let is_red = |tasks: &Entities, link: u32| link != NIL && tasks.at(link).red;
-        let mut node = NIL;
+    fn repair_black(&mut self, nodes: &mut [Entity], mut parent: u32) {
+        let mut short = NIL;
         loop {
-            // Both places are empty only if the short one was a black leaf with a sibling, which
-            // then is not empty: the side is never ambiguous.
-            let side = usize::from(tasks.at(parent).child[RIGHT] == node);
-            let mut sibling = tasks.at(parent).child[1 - side];
-            if tasks.at(sibling).red {
-                tasks.at_mut(sibling).red = false;
-                tasks.at_mut(parent).red = true;
-                self.rotate(tasks, parent, side);
-                sibling = tasks.at(parent).child[1 - side];
+            // The sibling of a place that is one black short is never empty, so that an empty
+            // place is never confused with it.
+            let side = side_of(nodes, parent, short);
+            let mut sibling = at(nodes, parent).child[1 - side];
+            if at(nodes, sibling).red {
+                at_mut(nodes, sibling).red = false;
+                at_mut(nodes, parent).red = true;
+                self.rotate(nodes, parent, side);
+                sibling = at(nodes, parent).child[1 - side];
             }
-            let nephews = tasks.at(sibling).child;
-            if !is_red(tasks, nephews[0]) && !is_red(tasks, nephews[1]) {
-                tasks.at_mut(sibling).red = true;
-                node = parent;
-                if tasks.at(node).red {
-                    tasks.at_mut(node).red = false;
-                    return;
-                }
-                parent = tasks.at(node).parent;
-                if parent == NIL {
+            let nephews = at(nodes, sibling).child;
+            if !is_red(nodes, nephews[LEFT]) && !is_red(nodes, nephews[RIGHT]) {
+                at_mut(nodes, sibling).red = true;
+                short = parent;
+                parent = at(nodes, short).parent;
+                if at(nodes, short).red || parent == NIL {
+                    at_mut(nodes, short).red = false;
                     return;
                 }
                 continue;
             }
-            if !is_red(tasks, nephews[1 - side]) {
-                tasks.at_mut(nephews[side]).red = false;
-                tasks.at_mut(sibling).red = true;
-                self.rotate(tasks, sibling, 1 - side);
-                sibling = tasks.at(parent).child[1 - side];
+            if !is_red(nodes, nephews[1 - side]) {
+                at_mut(nodes, nephews[side]).red = false;
+                at_mut(nodes, sibling).red = true;
+                self.rotate(nodes, sibling, 1 - side);
+                sibling = at(nodes, parent).child[1 - side];
             }
-            let far = tasks.at(sibling).child[1 - side];
-            tasks.at_mut(sibling).red = tasks.at(parent).red;
-            tasks.at_mut(parent).red = false;
-            tasks.at_mut(far).red = false;
-            self.rotate(tasks, parent, side);
+            let far = at(nodes, sibling).child[1 - side];
+            at_mut(nodes, sibling).red = at(nodes, parent).red;
+            at_mut(nodes, parent).red = false;
+            at_mut(nodes, far).red = false;
+            self.rotate(nodes, parent, side);
             return;
         }
     }
@@ -436,16 +493,16 @@ mod tests {
         if link == NIL {
             return 1;
         }
-        let e = tasks.at(link);
+        let e = at(tasks.nodes(), link);
         assert_eq!(e.parent, parent);
         let [l, r] = e.child;
         if e.red {
-            assert!([l, r].iter().all(|&c| c == NIL || !tasks.at(c).red), "red below red");
+            assert!([l, r].iter().all(|&c| c == NIL || !at(tasks.nodes(), c).red), "red below red");
         }
         let least = [l, r]
             .iter()
             .filter(|&&c| c != NIL)
-            .fold(e.deadline, |least, &c| earlier(least, tasks.at(c).least));
+            .fold(e.deadline, |least, &c| earlier(least, at(tasks.nodes(), c).least));
         assert_eq!(e.least, least);
         let heights = (check(tasks, l, link), check(tasks, r, link));
         assert_eq!(heights.0, heights.1);
@@ -475,7 +532,11 @@ mod tests {
             }
             inside[id.0 as usize] ^= true;
             check(&tasks, tree.root, NIL);
-            assert!(tree.root == NIL || !tasks.at(tree.root).red);
+            if tree.root != NIL {
+                assert_eq!(tree.leftmost, extreme(tasks.nodes(), tree.root, LEFT));
+                assert_eq!(tree.rightmost, extreme(tasks.nodes(), tree.root, RIGHT));
+            }
+            assert!(tree.root == NIL || !at(tasks.nodes(), tree.root).red);
             let mut seen = vec![];
             tree.for_each(&tasks, |id| seen.push(id));
             assert_eq!(seen.len(), inside.iter().filter(|&&i| i).count());

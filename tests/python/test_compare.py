@@ -375,3 +375,34 @@ def test_styles_lists_every_style_with_a_summary():
         assert entry.summary
     c = results().compare("6.12.0-base")
     assert make("benchstat", c).text == c.grid("benchstat").text
+
+
+ODD = {
+    "huge": [[[1e200, 2e200, 3e200]], [[1e201, 2e200, 5e200]]],
+    "tiny": [[[1e-300, 2e-300, 3e-300]], [[5e-300, 2e-300, 3e-300]]],
+    "infinite": [[[1.0, np.inf, 2.0]], [[1.0, 2.0, 3.0]]],
+    "negative": [[[-1.0, -2.0, -3.0]], [[-2.0, -3.0, -4.0]]],
+    "zero": [[[0.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]],
+    "nothing": [[[np.nan] * 3], [[np.nan] * 3]],
+    "single": [[[1.0]], [[2.0]]],
+    "baseline only": [[[1.0, 2.0, 3.0]]],
+}
+
+
+@pytest.mark.parametrize("name", list(ODD))
+@pytest.mark.parametrize("mean", ["arithmetic", "harmonic", "median"])
+@pytest.mark.filterwarnings("error")
+def test_odd_numbers_neither_crash_nor_warn(name, mean):
+    x = ODD[name]
+    kernels = ["base", "new"][: len(x)]
+    res = Results.build("b", kernels, ["c"], {"t": (Metric("s", "higher", mean), x)})
+    for rule in ("welch", "mann-whitney", "permutation", "bootstrap", "mmtests-2018",
+                 "mmtests-2023", "mmtests-head"):  # fmt: skip
+        c = res.compare("base", rule=rule, resamples=99)
+        for style in ("mmtests", "benchstat"):
+            for format in FORMATS:
+                assert c.table(style, format)
+        if name != "nothing":
+            assert c.table("mmtests", ratio=True)
+            assert c.table("mmtests", statistics="all")
+        assert len(c.to_frame()) == len(kernels)

@@ -245,6 +245,15 @@ def test_the_bootstrap_is_scipys_bca_interval_of_the_improvement():
     assert again.ci_low[1, 0] == c.ci_low[1, 0]
 
 
+def test_a_bootstrap_of_few_samples_is_noted_and_really_covers_too_seldom():
+    x = np.random.default_rng(5).normal(100, 5, (2, 600, 5))
+    res = Results.build("b", ["a", "b"], map(str, range(600)), {"t": (Metric.time("s"), x)})
+    c = res.compare("a", rule="bootstrap")
+    covered = ((c.ci_low[1] <= 0) & (c.ci_high[1] >= 0)).mean()
+    assert 0.8 < covered < 0.93
+    assert any("fewer than 10 samples are too narrow" in n for n in c.notes)
+
+
 @pytest.mark.parametrize("mean", ["harmonic", "median", "arithmetic"])
 def test_the_bootstrap_covers_the_reported_statistic(mean):
     rng = np.random.default_rng(6)

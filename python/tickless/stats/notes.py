@@ -22,6 +22,8 @@ MOST_UNDETECTED = 24
 """Cases listed with their smallest detectable effect; the arrays hold all."""
 FEW_NAMED = 3
 """Cells a sentence names before it only counts."""
+BOOTSTRAP_COMFORT = 10
+"""Samples below which BCa intervals of level 95 % cover nearer to 85 or 90 %."""
 AUTOCORRELATION = 0.5
 """Lag-1 autocorrelation from which samples are no longer taken as independent ..."""
 AUTOCORRELATION_Z = 3.0
@@ -131,6 +133,12 @@ def _too_few(n: NDArray[np.int64], rule: Rule, alpha: float, cells: Cells) -> li
     if below.any():
         out.append(
             f"fewer than {rule.least} samples, no {rule.name} test: {cells.named(_rest(below))}"
+        )
+    narrow = (fewest >= rule.least) & (fewest < BOOTSTRAP_COMFORT)
+    if rule.name == "bootstrap" and narrow.any():
+        out.append(
+            f"bootstrap intervals of fewer than {BOOTSTRAP_COMFORT} samples are too narrow: "
+            f"{cells.named(_rest(narrow))}"
         )
     if rule.name in ("mann-whitney", "permutation"):
         for a, b in np.unique(np.stack([n0.ravel(), n1.ravel()], axis=1), axis=0):
