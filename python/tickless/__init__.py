@@ -27,11 +27,15 @@ if TYPE_CHECKING:
     from tickless.catalogue import governors, machines, policies
     from tickless.comparison import Comparison, ComparisonSet
     from tickless.example import example_trace
+    from tickless.idle_counters import IdleCounters, read_idle_counters
+    from tickless.idle_csv import read_idle_csv
+    from tickless.idle_dump import CpuidleDump, read_idle_dump, read_idle_table, read_sysfs
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
     from tickless.published import published, reports
     from tickless.readers import read_benchmark, read_comparison, read_mmtests
+    from tickless.reading import read
     from tickless.regression import assert_no_regression
     from tickless.replay import Replay, replay
     from tickless.results import Metric, PublishedTable, Results, ResultSet
@@ -68,14 +72,24 @@ _HOME = {
     "read_benchmark": "tickless.readers",
     "read_comparison": "tickless.readers",
     "read_mmtests": "tickless.readers",
+    "CpuidleDump": "tickless.idle_dump",
+    "IdleCounters": "tickless.idle_counters",
     "Trace": "tickless.trace",
     "example_trace": "tickless.example",
+    "read": "tickless.reading",
+    "read_idle_counters": "tickless.idle_counters",
+    "read_idle_csv": "tickless.idle_csv",
+    "read_idle_dump": "tickless.idle_dump",
+    "read_idle_table": "tickless.idle_dump",
+    "read_sysfs": "tickless.idle_dump",
     "read_trace": "tickless.trace",
 }
 
 __all__ = [
     "Comparison",
     "ComparisonSet",
+    "CpuidleDump",
+    "IdleCounters",
     "IdlePeriods",
     "IdleTable",
     "InputError",
@@ -99,9 +113,15 @@ __all__ = [
     "machines",
     "policies",
     "published",
+    "read",
     "read_benchmark",
     "read_comparison",
+    "read_idle_counters",
+    "read_idle_csv",
+    "read_idle_dump",
+    "read_idle_table",
     "read_mmtests",
+    "read_sysfs",
     "read_trace",
     "replay",
     "reports",

@@ -117,7 +117,7 @@ def governors() -> Catalogue:
     -------
     Catalogue
         Entries say which kernel each text is from (`source`), whether it is ``exact`` or
-        ``reconstructed`` (`exactness`), with which `confidence`, and whether its choices always
+        ``reconstructed`` (`text`), with which `confidence`, and whether its choices always
         obey the latency limit (`respects_limits`) and disabled states (`respects_disabled`).
 
     Examples

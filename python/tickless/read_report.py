@@ -223,7 +223,7 @@ def report_from(raw: dict[str, Any]) -> ReadReport:
         time_base="relative" if raw["relative"] else "absolute",
         warnings=[_remark(line, code, cpu, raw["sources"]) for line, code, cpu in raw["warnings"]],
         reordered={f"cpu{cpu}": n for cpu, n in raw["reordered"].items()},
-        tgids=dict(raw["tgids"]),
+        tgids=raw["tgids"],
         unknown_events=dict(raw["unknown_events"]),
         span_ns=(min(lows), max(highs)) if lows else None,
         idle_broken_count=len(raw["idle_broken"]["cpu"]),

@@ -112,7 +112,7 @@ def replay(
         recorded = _core.canonical_governor(recorded)
 
     call = _Call(wanted, plan, periods, hz, add_exit_latency, threads)
-    again = follow == "own" and periods.entered is not None and periods.selected is not None
+    again = follow == "own" and _comparable(periods, plan)
     with _progress(progress, len(wanted) * len(periods) * (2 if again else 1)) as report:
         columns = call.run(entered, trace_decisions, report, 0)
         state = columns["state"]
@@ -135,7 +135,7 @@ def replay(
         verdict=freeze(columns["verdict"]),
         predicted_ns=_maybe(columns, "predicted_ns"),
         rule=_maybe(columns, "rule"),
-        agreement=_agreement(state, periods),
+        agreement=_agreement(state, periods) if _comparable(periods, plan) else None,
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -503,9 +503,18 @@ class _Call:
         return joined
 
 
-def _agreement(state: NDArray[np.uint8], periods: IdlePeriods) -> NDArray[np.float64] | None:
+def _comparable(periods: IdlePeriods, plan: _Plan) -> bool:
+    """Return whether the recorded states are states of these tables."""
     if periods.selected is None or periods.entered is None or not len(periods):
-        return None
+        return False
+    return _deepest_recorded(periods) < min(len(table) for table, _ in plan)
+
+
+def _deepest_recorded(periods: IdlePeriods) -> int:
+    return max(int(periods.column(name).max()) for name in ("entered", "selected"))
+
+
+def _agreement(state: NDArray[np.uint8], periods: IdlePeriods) -> NDArray[np.float64]:
     return freeze((state == periods.column("selected")).mean(axis=1))
 
 
@@ -515,6 +524,11 @@ def _maybe(columns: dict[str, NDArray[Any]], name: str) -> NDArray[Any] | None:
 
 def _notes(periods: IdlePeriods, plan: _Plan) -> list[str]:
     notes: list[str] = []
+    if periods.selected is not None and len(periods) and not _comparable(periods, plan):
+        notes.append(
+            f"the recorded states go up to {_deepest_recorded(periods)}, beyond this idle table: "
+            "it is not that of the recorded machine, so agreement is not measured"
+        )
     for table, index in plan:
         notes += table.notes
         if len(table) == 1:

@@ -62,7 +62,7 @@ def idle_periods(trace: Trace, sleep_length_ns: ArrayLike | None, hz: int | None
     return IdlePeriods(
         sleep,
         np.ma.getdata(idle.end_ns)[closed] - start,
-        delta_tick_ns=_delta_tick(start, cpu, sleep, stopped, ticks, hz, notes),
+        delta_tick_ns=delta_tick(start, cpu, sleep, stopped, ticks, hz, notes),
         tick_stopped=stopped,
         got_tick=column("got_tick"),
         cpu=cpu,
@@ -131,9 +131,9 @@ def _no_sleep_length(trace: Trace, n: int) -> InputError:
     )
 
 
-def _delta_tick(
+def delta_tick(
     start: NDArray[np.int64],
-    cpu: NDArray[np.uint32],
+    cpu: NDArray[Any],
     sleep: NDArray[np.int64],
     stopped: NDArray[np.bool_] | None,
     ticks: tuple[NDArray[np.int64], NDArray[Any]],

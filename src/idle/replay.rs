@@ -137,14 +137,14 @@ fn run_jobs<'a>(
     };
     let (foreign, own): (Vec<_>, Vec<_>) =
         jobs.into_iter().partition(|j| matches!(governors[j.governor], Chosen::Object(_)));
-    let parallel = || own.into_par_iter().map(one).collect::<Vec<_>>();
     // The first error in the order of the jobs, whichever thread came first.
-    match options.threads {
-        Some(n) => pool(n)?.install(parallel),
-        None => parallel(),
-    }
-    .into_iter()
-    .collect::<Result<()>>()?;
+    let results: Vec<Result<()>> = match options.threads {
+        Some(1) => own.into_iter().map(one).collect(),
+        _ if own.len() < 2 => own.into_iter().map(one).collect(),
+        Some(n) => pool(n)?.install(|| own.into_par_iter().map(one).collect()),
+        None => own.into_par_iter().map(one).collect(),
+    };
+    results.into_iter().collect::<Result<()>>()?;
     foreign.into_iter().try_for_each(one)
 }
 

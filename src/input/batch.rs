@@ -1,6 +1,6 @@
 //! One block of text and what was found in it; blocks are read independently and joined in order.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::columns::{LOSS, Tables};
 use super::names::Names;
@@ -132,7 +132,7 @@ pub struct Batch {
     /// Losses, in file order.
     pub lost: Vec<Loss>,
     /// Thread groups by process number.
-    pub tgids: HashMap<i32, i32>,
+    pub tgids: BTreeMap<i32, i32>,
     /// Names of events that are not read, and how often each came.
     pub unknown: Names,
     /// Counts beside `unknown`.
@@ -154,23 +154,23 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Joins what was found in the text that follows.
-    pub fn append(&mut self, mut next: Batch) {
+    /// Joins what was found in the text that follows, and empties `next` for the next block.
+    pub fn append(&mut self, next: &mut Batch) {
         let offset = self.lines;
-        self.place_losses(&mut next);
+        self.place_losses(next);
         self.tally.append(&next.tally, offset);
         for (cpu, line) in self.clocks.append(&next.clocks) {
             self.tally.note(Code::TimeWentBack, line + offset, Some(cpu));
         }
-        self.tables.append(next.tables, offset);
+        self.tables.append(&mut next.tables, offset);
         self.lost.extend(next.lost.iter().map(|l| Loss { line: l.line + offset, ..*l }));
-        for (id, count) in next.unknown_counts.iter().enumerate() {
-            self.count_unknown(next.unknown.get(id as u32), *count);
+        for (id, &count) in next.unknown_counts.iter().enumerate().filter(|(_, c)| **c > 0) {
+            self.count_unknown(next.unknown.get(id as u32), count);
         }
-        for (pid, tgid) in next.tgids {
+        for (pid, tgid) in std::mem::take(&mut next.tgids) {
             self.tgids.entry(pid).or_insert(tgid);
         }
-        self.header.append(next.header);
+        self.header.append(std::mem::take(&mut next.header));
         let shift = |line: Option<u64>| line.map(|l| l + offset);
         self.integer_stamp = self.integer_stamp.or(shift(next.integer_stamp));
         self.first_text = self.first_text.or(shift(next.first_text));
@@ -182,6 +182,23 @@ impl Batch {
         self.relative += next.relative;
         self.latency += next.latency;
         self.padded += next.padded;
+        next.clear();
+    }
+
+    /// Forgets what was found; keeps room and names.
+    pub fn clear(&mut self) {
+        self.tables.clear();
+        let mut kept = std::mem::take(self);
+        kept.clocks.of.clear();
+        kept.clocks.back.clear();
+        kept.unknown_counts.fill(0);
+        *self = Batch {
+            tables: kept.tables,
+            clocks: kept.clocks,
+            unknown: kept.unknown,
+            unknown_counts: kept.unknown_counts,
+            ..Batch::default()
+        };
     }
 
     /// Counts an event that is not read.

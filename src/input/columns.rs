@@ -38,6 +38,10 @@ macro_rules! table {
                 $(self.$field.push($field);)+
             }
 
+            pub(super) fn clear(&mut self) {
+                $(self.$field.clear();)+
+            }
+
             pub(super) fn append(&mut self, other: &mut Self) {
                 $(self.$field.append(&mut other.$field);)+
             }
@@ -196,25 +200,30 @@ pub struct Tables {
     pub names: Names,
     /// Spellings of `prev_state`.
     pub states: Names,
+    /// Numbers of `names` and `states` in the tables that these were appended to.
+    joined: [Vec<u32>; 2],
 }
 
 impl Tables {
-    /// Appends the rows of the text that follows, whose line numbers start after `offset`.
-    pub fn append(&mut self, mut next: Tables, offset: u64) {
+    /// Moves the rows of the text that follows here; its line numbers start after `offset`.
+    ///
+    /// `next` keeps its room and its names, so that it can be filled again.
+    pub fn append(&mut self, next: &mut Tables, offset: u64) {
         let offset = u32::try_from(offset).unwrap_or(u32::MAX);
         for line in next.idle.line.iter_mut().chain(&mut next.marks.line) {
             *line = line.saturating_add(offset);
         }
-        let names = translate(&mut self.names, &next.names);
-        let states = translate(&mut self.states, &next.states);
-        rename(&mut next.switches.prev_comm, &names);
-        rename(&mut next.switches.next_comm, &names);
-        rename(&mut next.switches.prev_state, &states);
+        let [names, states] = &mut next.joined;
+        translate(&mut self.names, &next.names, names);
+        translate(&mut self.states, &next.states, states);
+        rename(&mut next.switches.prev_comm, names);
+        rename(&mut next.switches.next_comm, names);
+        rename(&mut next.switches.prev_state, states);
         for wakeups in [&mut next.wakeups, &mut next.wakings] {
-            rename(&mut wakeups.by_comm, &names);
-            rename(&mut wakeups.comm, &names);
+            rename(&mut wakeups.by_comm, names);
+            rename(&mut wakeups.comm, names);
         }
-        rename(&mut next.marks.name, &names);
+        rename(&mut next.marks.name, names);
         self.idle.append(&mut next.idle);
         self.switches.append(&mut next.switches);
         self.wakeups.append(&mut next.wakeups);
@@ -222,6 +231,20 @@ impl Tables {
         self.misses.append(&mut next.misses);
         self.frequency.append(&mut next.frequency);
         self.marks.append(&mut next.marks);
+        if next.names.len() > NAMES_KEPT {
+            *next = Tables::default();
+        }
+    }
+
+    /// Drops the rows; keeps room and names.
+    pub fn clear(&mut self) {
+        self.idle.clear();
+        self.switches.clear();
+        self.wakeups.clear();
+        self.wakings.clear();
+        self.misses.clear();
+        self.frequency.clear();
+        self.marks.clear();
     }
 
     /// Puts every table but the idle events in the order of time.
@@ -235,13 +258,17 @@ impl Tables {
     }
 }
 
-fn translate(into: &mut Names, from: &Names) -> Vec<u32> {
-    (0..from.len() as u32).map(|id| into.id(from.get(id))).collect()
+/// Distinct names above which a block forgets its own: they would be kept once per block.
+const NAMES_KEPT: usize = 10_000;
+
+/// Numbers the names that are new since the last time; they come in the order of their appearance.
+fn translate(into: &mut Names, from: &Names, joined: &mut Vec<u32>) {
+    let known = joined.len() as u32;
+    joined.extend((known..from.len() as u32).map(|id| into.id(from.get(id))));
 }
 
-fn rename(column: &mut [u32], new: &[u32]) {
-    // Chunks of a trace mostly meet the same names in another order; identity is common later on.
+fn rename(column: &mut [u32], joined: &[u32]) {
     for id in column {
-        *id = new[*id as usize];
+        *id = joined[*id as usize];
     }
 }

@@ -4,11 +4,12 @@
 //! (`bodies`). Each step has one way for the usual layout and one for everything else; both give
 //! the same. A line that fits nowhere is counted under a reason, never guessed at.
 
-use memchr::{memchr, memchr_iter, memmem};
+use memchr::{memchr, memmem};
 
 use super::batch::Batch;
 use super::bodies;
 use super::columns::short_line;
+use super::fast::{self, Columns, Front};
 use super::fields::{self, Prefix, Stamp, trim};
 use super::number::{at_most, digits};
 use super::report::Code;
@@ -38,23 +39,24 @@ pub struct Style {
     pub unit: Option<u64>,
 }
 
-/// Reads whole lines; only the last line of a file may lack its line end.
-pub fn read_block(text: &[u8], style: Style) -> Batch {
-    let mut reader = LineReader { batch: Batch::default(), style };
-    let mut start = 0;
-    for end in memchr_iter(b'\n', text) {
-        reader.line(&text[start..end], true);
-        start = end + 1;
-    }
-    if start < text.len() {
-        reader.line(&text[start..], false);
-    }
-    reader.batch
+/// Reads whole lines into `batch`; only the last line of a file may lack its line end.
+pub fn read_block(text: &[u8], style: Style, batch: &mut Batch) {
+    let usual = style.layout == Layout::Ftrace && style.wrapping == Wrapping::Bare;
+    LineReader { batch, style, usual, columns: None }.read(text);
 }
 
-struct LineReader {
-    batch: Batch,
+/// As [`read_block`], with no line read at fixed places; for the test that both give the same.
+#[doc(hidden)]
+pub fn read_block_general(text: &[u8], style: Style, batch: &mut Batch) {
+    LineReader { batch, style, usual: false, columns: None }.read(text);
+}
+
+struct LineReader<'b> {
+    batch: &'b mut Batch,
     style: Style,
+    /// Lines may be read at fixed places.
+    usual: bool,
+    columns: Option<Columns>,
 }
 
 /// A line with its columns read.
@@ -70,7 +72,76 @@ struct Event<'a> {
     ended: bool,
 }
 
-impl LineReader {
+impl LineReader<'_> {
+    fn read(&mut self, text: &[u8]) {
+        let mut start = 0;
+        while start < text.len() {
+            if let Some(length) = self.usual_line(&text[start..]) {
+                start += length;
+                continue;
+            }
+            let rest = &text[start..];
+            let end = memchr(b'\n', rest);
+            self.line(&rest[..end.unwrap_or(rest.len())], end.is_some());
+            start += end.unwrap_or(rest.len()) + 1;
+        }
+    }
+
+    /// Reads the line at the start of `text` if everything in it is where it usually is; returns its length.
+    #[inline]
+    fn usual_line(&mut self, text: &[u8]) -> Option<usize> {
+        let columns = self.columns.as_ref()?;
+        let s = text.get(..fast::WINDOW)?;
+        let front = columns.front(s)?;
+        let name = s.get(front.event..)?.first_chunk::<13>()?;
+        let next_line = match name {
+            b"sched_switch:" => self.usual_switch(s, &front),
+            b"sched_wakeup:" => self.usual_wakeup(s, &front, false),
+            b"sched_waking:" => self.usual_wakeup(s, &front, true),
+            [b'c', b'p', b'u', b'_', b'i', b'd', b'l', b'e', b':', ..] => {
+                self.usual_idle(s, &front)
+            }
+            _ => None,
+        }?;
+        self.batch.lines += 1;
+        self.batch.events += 1;
+        let colon = front.event + if name[8] == b':' { 8 } else { 12 };
+        self.used(s, colon + 1, front.cpu, front.time);
+        Some(next_line)
+    }
+
+    #[inline]
+    fn usual_idle(&mut self, s: &[u8], front: &Front) -> Option<usize> {
+        let (state, cpu, next_line) = fast::cpu_idle(s, fast::body(s, front.event + 8)?)?;
+        self.batch.cpu_differs += u64::from(cpu != front.cpu);
+        let line = short_line(self.batch.lines + 1);
+        self.batch.tables.idle.push(front.time, cpu, state, line);
+        Some(next_line)
+    }
+
+    #[inline]
+    fn usual_switch(&mut self, s: &[u8], front: &Front) -> Option<usize> {
+        let w = fast::sched_switch(s, fast::body(s, front.event + 12)?)?;
+        let t = &mut self.batch.tables;
+        let prev_comm = t.names.id_in(s, w.prev_comm.0, w.prev_comm.1);
+        let next_comm = t.names.id_in(s, w.next_comm.0, w.next_comm.1);
+        let prev_state = t.states.id_in(s, w.prev_state.0, w.prev_state.1);
+        let (time, cpu) = (front.time, front.cpu);
+        t.switches.push(time, cpu, w.prev_pid, prev_comm, prev_state, w.next_pid, next_comm);
+        Some(w.next_line)
+    }
+
+    #[inline]
+    fn usual_wakeup(&mut self, s: &[u8], front: &Front, waking: bool) -> Option<usize> {
+        let w = fast::sched_wakeup(s, fast::body(s, front.event + 12)?, front.task_end)?;
+        let t = &mut self.batch.tables;
+        let by = t.names.id_in(s, w.by_comm.0, w.by_comm.1);
+        let comm = t.names.id_in(s, w.comm.0, w.comm.1);
+        let table = if waking { &mut t.wakings } else { &mut t.wakeups };
+        table.push(front.time, front.cpu, w.by_pid, by, w.pid, comm, w.target_cpu, false);
+        Some(w.next_line)
+    }
+
     #[inline]
     fn line(&mut self, line: &[u8], ended: bool) {
         self.batch.lines += 1;
@@ -128,19 +199,25 @@ impl LineReader {
             },
         };
         match read {
-            Some(()) => self.used(event),
+            Some(()) => {
+                self.used(line, event.body, cpu, time);
+                if self.usual {
+                    self.columns = Columns::learn(line, &prefix, self.columns).or(self.columns);
+                }
+            }
             None => self.damaged(event),
         }
     }
 
+    /// Counts an event that was read; `body` is the place behind the colon of its name.
     #[inline]
-    fn used(&mut self, event: Event) {
+    fn used(&mut self, line: &[u8], body: usize, cpu: u16, time: i64) {
         self.batch.used += 1;
-        if self.batch.padded == 0 && event.line.get(event.body + 1) == Some(&b' ') {
+        if self.batch.padded == 0 && line.get(body + 1) == Some(&b' ') {
             self.batch.padded = 1;
         }
-        if self.batch.clocks.note(event.cpu, event.time, self.batch.lines) {
-            self.batch.tally.note(Code::TimeWentBack, self.batch.lines, Some(event.cpu));
+        if self.batch.clocks.note(cpu, time, self.batch.lines) {
+            self.batch.tally.note(Code::TimeWentBack, self.batch.lines, Some(cpu));
         }
     }
 
@@ -314,11 +391,11 @@ impl LineReader {
             return self.note(Code::Blank);
         }
         if line[0] == b'#' {
-            return preamble::comment(&mut self.batch, text);
+            return preamble::comment(self.batch, text);
         }
         let number = self.batch.lines;
         self.batch.first_text.get_or_insert(number);
-        if preamble::loss(&mut self.batch, text) || preamble::by_trace_cmd(&mut self.batch, text) {
+        if preamble::loss(self.batch, text) || preamble::by_trace_cmd(self.batch, text) {
             return;
         }
         if let Some(prefix) = fields::odd_prefix(line) {
@@ -385,4 +462,41 @@ fn is_callchain(line: &[u8], text: &[u8], layout: Layout) -> bool {
         && matches!(line[0], b' ' | b'\t')
         && word >= 4
         && text[..word].iter().all(u8::is_ascii_hexdigit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_lines_are_read_at_fixed_places() {
+        let mut text = String::new();
+        for i in 0..20 {
+            let front = format!("          <idle>-0       [003] d..{}.    12.{i:06}: ", i % 2);
+            text += &front;
+            text += [
+                "cpu_idle: state=1 cpu_id=3\n",
+                "cpu_idle: state=4294967295 cpu_id=3\n",
+                "sched_wakeup: comm=a pid=7 prio=120 target_cpu=003\n",
+                "sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=0 next_prio=120\n",
+            ][i % 4];
+        }
+        text += &"\n".repeat(fast::WINDOW);
+        let style = Style { layout: Layout::Ftrace, wrapping: Wrapping::Bare, unit: None };
+        let mut batch = Batch::default();
+        let mut reader = LineReader { batch: &mut batch, style, usual: true, columns: None };
+        let (mut rest, mut at_places) = (text.as_bytes(), 0);
+        while !rest.starts_with(b"\n") {
+            let length = reader.usual_line(rest);
+            at_places += u32::from(length.is_some());
+            let line = memchr(b'\n', rest).unwrap();
+            if length.is_none() {
+                reader.line(&rest[..line], true);
+            }
+            assert_eq!(length.unwrap_or(line + 1), line + 1);
+            rest = &rest[line + 1..];
+        }
+        // The first line of each of the two kinds of flags teaches them.
+        assert_eq!((at_places, batch.used), (18, 20));
+    }
 }

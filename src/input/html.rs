@@ -5,6 +5,8 @@
 
 use memchr::memmem;
 
+use super::source::Block;
+
 /// Turns a page, block by block, into its trace; line numbers stay those of the page.
 #[derive(Debug, Default)]
 pub struct Page {
@@ -24,7 +26,14 @@ const OUTSIDE: &[u8] = b"#";
 
 impl Page {
     /// Replaces every line of the page that is no part of the trace by a comment.
-    pub fn strip(&mut self, block: &[u8]) -> Vec<u8> {
+    ///
+    /// The result is never longer: a comment takes the place of at least one byte.
+    pub fn strip(&mut self, block: &mut Block) {
+        let text = self.stripped(block.text());
+        block.replace(&text);
+    }
+
+    fn stripped(&mut self, block: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.len());
         for line in block.split_inclusive(|&b| b == b'\n') {
             let ended = line.ends_with(b"\n");
@@ -38,6 +47,9 @@ impl Page {
     }
 
     fn line(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        if text.is_empty() {
+            return;
+        }
         match self.inside {
             None => {
                 self.inside = opens(text);
@@ -107,7 +119,7 @@ mod tests {
         let page =
             b"<html>\n<script class=\"trace-data\" type=\"x\">\n a-1\n b-2\n</script>\n</html>\n";
         let mut p = Page::default();
-        assert_eq!(p.strip(page), b"#\n#\n a-1\n b-2\n#\n#\n");
+        assert_eq!(p.stripped(page), b"#\n#\n a-1\n b-2\n#\n#\n");
         assert!(p.found);
     }
 
@@ -116,6 +128,6 @@ mod tests {
         let page =
             b"<html>\nvar linuxPerfData = \"\\n\\\n a \\\"b\\\" \\\\c\\n\\\n d\\n\\\n\";\nvar x\n";
         let mut p = Page::default();
-        assert_eq!(p.strip(page), b"#\n#\n a \"b\" \\c\n d\n#\n#\n");
+        assert_eq!(p.stripped(page), b"#\n#\n a \"b\" \\c\n d\n#\n#\n");
     }
 }

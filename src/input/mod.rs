@@ -6,7 +6,9 @@
 pub mod batch;
 mod bodies;
 pub mod columns;
+mod cpupower;
 pub mod episodes;
+mod fast;
 mod fields;
 pub mod ftrace;
 mod html;
@@ -19,6 +21,7 @@ mod preamble;
 mod reader;
 pub mod report;
 pub mod source;
+pub mod tables;
 pub mod trace_dat;
 pub mod wrapping;
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 const SHORT: usize = 16;
 
 /// A table of distinct byte strings, numbered in order of first appearance.
-#[derive(Debug, Default, Clone)]
+#[derive(Default, Clone)]
 pub struct Names {
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -15,6 +15,12 @@ pub struct Names {
     /// The name as one number, per id; `u128::MAX` for long ones.
     keys: Vec<u128>,
     long: HashMap<Box<[u8]>, u32>,
+}
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.texts()).finish()
+    }
 }
 
 impl Names {

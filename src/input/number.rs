@@ -61,8 +61,8 @@ pub fn pid(s: &[u8]) -> Option<i32> {
 }
 
 /// Value of 8 digits at once, or None if one of the bytes is no digit.
-#[inline]
-fn eight(word: u64) -> Option<u64> {
+#[inline(always)]
+pub fn eight(word: u64) -> Option<u64> {
     // High nibble 3 and low nibble at most 9 in every byte.
     let high = word & 0xF0F0_F0F0_F0F0_F0F0;
     let carry = word.wrapping_add(0x0606_0606_0606_0606) & 0xF0F0_F0F0_F0F0_F0F0;

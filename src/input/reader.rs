@@ -8,7 +8,7 @@ use super::ftrace::{self, Layout, Style};
 use super::html::Page;
 use super::intervals::{self, Idle};
 use super::report::{Code, Place, Strictness};
-use super::source::{Blocks, HEAD, Origin, Source, refuse};
+use super::source::{Block, Blocks, HEAD, Origin, Source, refuse};
 use super::wrapping::{Wrapping, wrapping_of};
 use super::{BOM, Format, detect, perf, trace_dat};
 use crate::error::{Error, InputError, Result};
@@ -17,7 +17,7 @@ use crate::watch::Watch;
 /// Bytes without any sign of a trace after which a file is refused.
 const PATIENCE: u64 = 4 << 20;
 
-/// Blocks read ahead per core.
+/// Blocks per core that are taken apart at a time.
 const AHEAD: usize = 2;
 
 /// How to read.
@@ -70,10 +70,44 @@ pub fn read_trace(sources: Vec<Source>, options: Options, watch: &Watch) -> Resu
     Ok(trace)
 }
 
+/// A block of text and what was found in it.
+#[derive(Default)]
+struct Lane {
+    block: Block,
+    batch: Batch,
+}
+
+/// Lanes that are read, taken apart and joined together.
+#[derive(Default)]
+struct Lanes {
+    lanes: Vec<Lane>,
+    filled: usize,
+}
+
+impl Lanes {
+    fn of(n: usize) -> Self {
+        Self { lanes: (0..n).map(|_| Lane::default()).collect(), filled: 0 }
+    }
+
+    /// Takes every block apart, on all cores.
+    fn take_apart(&mut self, style: Style) {
+        self.lanes[..self.filled].par_iter_mut().for_each(|lane| {
+            ftrace::read_block(lane.block.text(), style, &mut lane.batch);
+        });
+    }
+
+    /// Joins what was found to the trace; returns the bytes that were read.
+    fn join(&mut self, trace: &mut Trace) -> u64 {
+        let filled = &mut self.lanes[..self.filled];
+        filled.iter_mut().for_each(|lane| trace.batch.append(&mut lane.batch));
+        filled.iter().map(|lane| lane.block.text().len() as u64).sum()
+    }
+}
+
 /// One source on its way into a trace.
 struct Reading<'a> {
     blocks: Blocks<'a>,
-    first: Option<Vec<u8>>,
+    front: Lanes,
     style: Style,
     page: Option<Page>,
     strict: bool,
@@ -93,51 +127,73 @@ impl<'a> Reading<'a> {
         let (offset, events_before) = (trace.batch.lines, trace.batch.events);
         trace.sources.push((source.name.clone(), offset));
         let mut blocks = Blocks::open(source, watch)?;
-        let Some(mut first) = blocks.next(watch)? else {
+        let mut first = Block::default();
+        if !blocks.next(&mut first, watch)? {
             return Err(refuse(blocks.name(), "empty-file", "the file is empty", "name a trace"));
-        };
-        if first.starts_with(BOM) {
-            first.drain(..BOM.len());
         }
-        let page = match readable(blocks.name(), &first)? {
+        if first.text().starts_with(BOM) {
+            first.skip(BOM.len());
+        }
+        let mut page = match readable(blocks.name(), first.text())? {
             Format::Page => Some(Page::default()),
             _ => None,
         };
-        let style = style_of(blocks.name(), &first, options.unit)?;
+        let style = style_of(blocks.name(), first.text(), options.unit)?;
         trace.format = match (&page, style.layout) {
             (Some(_), _) => "systrace-html",
             (None, Layout::Perf) => "perf-script",
             (None, Layout::Ftrace) => "",
         };
+        if let Some(page) = &mut page {
+            page.strip(&mut first);
+        }
+        let mut front = Lanes::of(AHEAD * rayon::current_num_threads());
+        front.lanes[0].block = first;
+        front.filled = 1;
         let strict = options.strictness == Strictness::Strict;
-        Ok(Self { blocks, first: Some(first), style, page, strict, offset, events_before })
+        Ok(Self { blocks, front, style, page, strict, offset, events_before })
     }
 
+    /// Takes blocks apart while the ones before are joined and the next ones are read.
     fn run(mut self, trace: &mut Trace, watch: &Watch) -> Result<()> {
-        let mut queue: Vec<Vec<u8>> = self.first.take().into_iter().collect();
-        let ahead = AHEAD * rayon::current_num_threads();
-        while !queue.is_empty() {
-            let bytes: u64 = queue.iter().map(|b| b.len() as u64).sum();
-            if let Some(page) = &mut self.page {
-                queue.iter_mut().for_each(|block| *block = page.strip(block));
-            }
-            let style = self.style;
-            // The next blocks are read while these are taken apart.
-            let (batches, next) = rayon::join(
-                || queue.par_iter().map(|b| ftrace::read_block(b, style)).collect::<Vec<_>>(),
-                || read_ahead(&mut self.blocks, ahead, watch),
+        let style = self.style;
+        let mut front = std::mem::take(&mut self.front);
+        let mut back = Lanes::of(front.lanes.len());
+        while front.filled > 0 {
+            let (_, refilled) = rayon::join(
+                || front.take_apart(style),
+                || -> Result<()> {
+                    self.join(&mut back, trace, watch)?;
+                    self.fill(&mut back, watch)
+                },
             );
-            for batch in batches {
-                trace.batch.append(batch);
-            }
-            watch.advance(bytes)?;
-            self.check(trace, watch.done())?;
+            refilled?;
             if self.strict && trace.batch.tally.first_refused().is_some() {
+                return self.check(trace, u64::MAX);
+            }
+            std::mem::swap(&mut front, &mut back);
+        }
+        self.join(&mut back, trace, watch)?;
+        self.check(trace, u64::MAX)
+    }
+
+    fn join(&self, lanes: &mut Lanes, trace: &mut Trace, watch: &Watch) -> Result<()> {
+        watch.advance(lanes.join(trace))?;
+        self.check(trace, watch.done())
+    }
+
+    fn fill(&mut self, lanes: &mut Lanes, watch: &Watch) -> Result<()> {
+        lanes.filled = 0;
+        for lane in &mut lanes.lanes {
+            if !self.blocks.next(&mut lane.block, watch)? {
                 break;
             }
-            queue = next?;
+            if let Some(page) = &mut self.page {
+                page.strip(&mut lane.block);
+            }
+            lanes.filled += 1;
         }
-        self.check(trace, u64::MAX)
+        Ok(())
     }
 
     /// Refuses what turns out to be no trace, or one whose times cannot be known.
@@ -172,16 +228,6 @@ impl<'a> Reading<'a> {
     fn error(&self, code: &'static str, line: u64, reason: &str, remedy: &str) -> Error {
         line_error(self.blocks.name(), line - self.offset, code, reason, remedy)
     }
-}
-
-fn read_ahead(blocks: &mut Blocks, n: usize, watch: &Watch) -> Result<Vec<Vec<u8>>> {
-    let mut queue = Vec::with_capacity(n);
-    while queue.len() < n
-        && let Some(block) = blocks.next(watch)?
-    {
-        queue.push(block);
-    }
-    Ok(queue)
 }
 
 /// Refuses files that are known to be something else.
@@ -319,15 +365,13 @@ fn with_excerpt(error: Error, again: Option<&Option<Origin>>, watch: &Watch) -> 
 
 fn line_of(source: Source, line: u64, watch: &Watch) -> Option<Vec<u8>> {
     let mut blocks = Blocks::open(source, watch).ok()?;
-    let mut before = 0;
-    while let Some(block) = blocks.next(watch).ok()? {
-        let lines = memchr::memchr_iter(b'\n', &block).count() as u64;
-        if before + lines + 1 >= line {
-            let wanted = block.split(|&b| b == b'\n').nth((line - before - 1) as usize);
-            if let Some(text) = wanted.filter(|_| before + lines >= line || !block.ends_with(b"\n"))
-            {
-                return Some(text.to_vec());
-            }
+    let (mut block, mut before) = (Block::default(), 0);
+    while blocks.next(&mut block, watch).ok()? {
+        let text = block.text();
+        let lines = memchr::memchr_iter(b'\n', text).count() as u64;
+        if line <= before + lines + u64::from(!text.ends_with(b"\n")) {
+            let wanted = text.split(|&b| b == b'\n').nth((line - before - 1) as usize);
+            return wanted.map(<[u8]>::to_vec);
         }
         before += lines;
     }

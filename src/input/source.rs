@@ -55,6 +55,32 @@ pub fn refuse(path: &str, code: &'static str, reason: &str, remedy: &str) -> Err
     .into()
 }
 
+/// Room for one block, filled again and again.
+#[derive(Debug, Default)]
+pub struct Block {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+impl Block {
+    /// What was read.
+    pub fn text(&self) -> &[u8] {
+        &self.bytes[..self.used]
+    }
+
+    /// Replaces what was read by a text of at most its length.
+    pub fn replace(&mut self, text: &[u8]) {
+        self.used = text.len().min(self.used);
+        self.bytes[..self.used].copy_from_slice(&text[..self.used]);
+    }
+
+    /// Drops the first bytes.
+    pub fn skip(&mut self, n: usize) {
+        self.bytes.copy_within(n..self.used, 0);
+        self.used -= n;
+    }
+}
+
 /// A source being read: packed text is unpacked, lines are kept whole.
 pub struct Blocks<'a> {
     name: String,
@@ -98,46 +124,44 @@ impl<'a> Blocks<'a> {
         &self.name
     }
 
-    /// The next block: whole lines, except that the last line of the source may lack its end.
+    /// Fills a block with whole lines, except that the last line of the source may lack its end.
     ///
-    /// A line of more than [`LINE_LIMIT`] bytes is cut to one byte more, so that it is recognised
-    /// as too long and never kept in memory.
-    pub fn next(&mut self, watch: &Watch) -> Result<Option<Vec<u8>>> {
+    /// Returns false at the end of the source. A line of more than [`LINE_LIMIT`] bytes is cut to one
+    /// byte more, so that it is recognised as too long and never kept in memory.
+    pub fn next(&mut self, block: &mut Block, watch: &Watch) -> Result<bool> {
+        block.used = 0;
+        block.bytes.resize(BLOCK + LINE_LIMIT + 1, 0);
         while !self.ended {
-            let mut block = std::mem::take(&mut self.carry);
-            block.reserve_exact(BLOCK + LINE_LIMIT);
-            self.fill(&mut block, watch)?;
-            if self.ended {
-                return Ok((!block.is_empty()).then_some(block));
-            }
-            match memrchr(b'\n', &block) {
+            block.used = self.carry.len();
+            block.bytes[..block.used].copy_from_slice(&self.carry);
+            self.fill(block, watch)?;
+            let last = memrchr(b'\n', block.text());
+            match last {
+                _ if self.ended => return Ok(block.used > 0),
                 Some(last) => {
-                    self.keep(&block[last + 1..]);
-                    block.truncate(last + 1);
-                    return Ok(Some(block));
+                    self.keep(&block.bytes[last + 1..block.used]);
+                    block.used = last + 1;
+                    return Ok(true);
                 }
-                None => self.keep(&block),
+                None => self.keep(&block.bytes[..block.used]),
             }
         }
-        Ok(None)
+        Ok(false)
     }
 
     /// Reads until the block is full or the source ends.
-    fn fill(&mut self, block: &mut Vec<u8>, watch: &Watch) -> Result<()> {
-        let full = block.len() + BLOCK;
-        let mut used = block.len();
-        block.resize(full, 0);
-        while used < full && !self.ended {
+    fn fill(&mut self, block: &mut Block, watch: &Watch) -> Result<()> {
+        let full = block.used + BLOCK;
+        while block.used < full && !self.ended {
             watch.advance(0)?;
-            let n = match self.reader.read(&mut block[used..full]) {
+            let n = match self.reader.read(&mut block.bytes[block.used..full]) {
                 Ok(n) => n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(failure(&self.name, self.packing, watch, &e)),
             };
             self.ended = n == 0;
-            used = self.drop_rest(block, used, n);
+            block.used = self.drop_rest(&mut block.bytes, block.used, n);
         }
-        block.truncate(used);
         Ok(())
     }
 
@@ -274,9 +298,9 @@ mod tests {
         let watch = Watch::new();
         let source = Source { name: "<bytes>".into(), origin: Origin::Bytes(bytes) };
         let mut blocks = Blocks::open(source, &watch).unwrap();
-        let mut all = Vec::new();
-        while let Some(block) = blocks.next(&watch).unwrap() {
-            all.push(block);
+        let (mut block, mut all) = (Block::default(), Vec::new());
+        while blocks.next(&mut block, &watch).unwrap() {
+            all.push(block.text().to_vec());
         }
         all
     }

@@ -16,6 +16,7 @@ use crate::input::episodes::Episodes;
 use crate::input::intervals::Intervals;
 use crate::input::report::Strictness;
 use crate::input::source::{Origin, Source};
+use crate::input::tables;
 use crate::input::{self, Options, Trace};
 
 /// Bytes asked from a Python file object at a time.
@@ -123,6 +124,38 @@ pub fn read_trace<'py>(
     as_dict(py, trace)
 }
 
+/// Reads a dump of the cpuidle directories, a directory tree, or the text of cpupower idle-info.
+#[pyfunction]
+pub fn read_idle_dump<'py>(
+    py: Python<'py>,
+    source: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let input = Input::of(&source)?;
+    let source = input.source(py);
+    let dump = watched(py, None, |watch| tables::read_dump(source, watch))?;
+    let d = PyDict::new(py);
+    d.set_item("format", dump.format)?;
+    d.set_item("driver", dump.driver)?;
+    d.set_item("governor", dump.governor)?;
+    d.set_item("available_governors", dump.available_governors)?;
+    d.set_item("offline", dump.offline)?;
+    let cpus = PyDict::new(py);
+    for (cpu, states) in dump.cpus {
+        let list = PyDict::new(py);
+        for (index, state) in states {
+            let fields = PyDict::new(py);
+            state.texts.iter().try_for_each(|(name, text)| fields.set_item(name, text))?;
+            state.numbers.iter().try_for_each(|(name, number)| fields.set_item(name, number))?;
+            list.set_item(index, fields)?;
+        }
+        cpus.set_item(cpu, list)?;
+    }
+    d.set_item("cpus", cpus)?;
+    let remarks = dump.remarks.into_iter().map(|r| (r.line, r.code, r.cpu, r.states, r.text));
+    d.set_item("remarks", remarks.collect::<Vec<_>>())?;
+    Ok(d)
+}
+
 /// Tells what a file is by its first bytes: a format word.
 #[pyfunction]
 pub fn detect_format(head: &[u8]) -> &'static str {
@@ -133,7 +166,7 @@ fn as_dict(py: Python<'_>, trace: Trace) -> PyResult<Bound<'_, PyDict>> {
     let out = report(py, &trace)?;
     out.set_item("idle", intervals(py, trace.idle.intervals, Some(trace.episodes))?)?;
     out.set_item("idle_broken", intervals(py, trace.idle.broken, None)?)?;
-    tables(py, &out, trace.batch.tables)?;
+    event_tables(py, &out, trace.batch.tables)?;
     Ok(out)
 }
 
@@ -170,7 +203,7 @@ fn wakeups(py: Python<'_>, w: Wakeups) -> PyResult<Bound<'_, PyDict>> {
     Ok(d)
 }
 
-fn tables(py: Python<'_>, out: &Bound<'_, PyDict>, t: Tables) -> PyResult<()> {
+fn event_tables(py: Python<'_>, out: &Bound<'_, PyDict>, t: Tables) -> PyResult<()> {
     let d = PyDict::new(py);
     d.set_item("time_ns", array(py, t.switches.time))?;
     d.set_item("cpu", array(py, t.switches.cpu))?;
@@ -229,9 +262,7 @@ fn report<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
     }
     d.set_item("lost", lost)?;
     d.set_item("reordered", b.clocks.back.clone())?;
-    let mut tgids: Vec<(i32, i32)> = b.tgids.iter().map(|(&p, &t)| (p, t)).collect();
-    tgids.sort_unstable();
-    d.set_item("tgids", tgids)?;
+    d.set_item("tgids", b.tgids.clone())?;
     let counts = b.unknown_counts.iter().copied();
     let unknown: Vec<(String, u64)> = b.unknown.texts().into_iter().zip(counts).collect();
     d.set_item("unknown_events", unknown)?;

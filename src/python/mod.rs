@@ -22,7 +22,7 @@ pub mod _core {
     #[pymodule_export]
     use super::idle_object::{IdleContext, IdleOutcome};
     #[pymodule_export]
-    use super::input::{detect_format, read_trace};
+    use super::input::{detect_format, read_idle_dump, read_trace};
     #[pymodule_export]
     use super::machine::{machine, machine_names};
     #[pymodule_export]

@@ -215,10 +215,13 @@ def test_following_recorded_states_needs_them(periods, table):
         replay(periods, "menu", states=table, follow="neither")
 
 
-def test_a_recorded_state_outside_the_table_is_refused(periods, table):
+def test_a_recorded_state_outside_the_table_cannot_be_followed(periods, table):
     p = periods.replace(entered=np.full(len(periods), 7), selected=0)
     with pytest.raises(InvalidParameterError, match="7"):
-        replay(p, "menu", states=table)
+        replay(p, "menu", states=table, follow="recorded")
+    r = replay(p, "menu", states=table)
+    assert r.agreement is None
+    assert any("up to 7" in n for n in r.notes)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ FAMILIES: dict[str, str] = {
     "published": "tickless.validation.published",
     "governors": "tickless.validation.governors",
     "schedulers": "tickless.validation.schedulers",
+    "inputs": "tickless.validation.inputs",
 }
 """Family name to the module that checks it."""
 

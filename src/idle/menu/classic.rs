@@ -188,7 +188,7 @@ impl<R: Revision> Governor for Menu<R> {
         };
         let keep = self.states.polls(choice.state) || scan.predicted < self.history.tick as u64;
         if !scan.settled && keep && !cx.tick_stopped {
-            self.states.keep_tick(&cx, &mut choice, 0, R::Era::time(cx.delta_tick));
+            self.states.keep_tick(&cx, &mut choice, R::Era::time(cx.delta_tick));
         }
         choice
     }

@@ -138,7 +138,7 @@ impl<const BOTH_ENDS: bool> Governor for MenuIntervals<BOTH_ENDS> {
         };
         let keep = s.polls(choice.state) || scan.predicted < self.history.tick as u64;
         if !scan.settled && keep && !cx.tick_stopped {
-            s.keep_tick(cx, &mut choice, 0, delta_tick as u64);
+            s.keep_tick(cx, &mut choice, delta_tick as u64);
         }
         choice
     }

@@ -129,7 +129,7 @@ impl<const TICK_FIXED: bool> Governor for Menu418<TICK_FIXED> {
         if cx.tick_stopped {
             choice.stop_tick = false;
         } else {
-            self.states.keep_tick(cx, &mut choice, 0, until_event);
+            self.states.keep_tick(cx, &mut choice, until_event);
         }
         choice
     }

@@ -105,7 +105,8 @@ def replay(stream, governors, threads, cpu=None):
 
 
 @pytest.mark.parametrize(
-    "governor", ["teo-6.12", "menu-6.12", "teo-7.2", "menu-7.2", "teo-rfc-v5", "teo-5.10", "menu-6.1"]
+    "governor",
+    ["teo-6.12", "menu-6.12", "teo-7.2", "menu-7.2", "teo-rfc-v5", "teo-5.10", "menu-6.1"],
 )
 def test_one_governor_on_one_core(benchmark, stream, governor):
     benchmark.extra_info["events"] = N
