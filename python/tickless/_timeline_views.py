@@ -71,8 +71,19 @@ def waits(t: Timeline) -> NDArray[np.void]:
     ndarray, shape (n_waits,)
         Structured: ``start_ns``, ``end_ns``, ``task``; in order of the task, then of time.
     """
-    time, op, arg, prev, after = _valid(t, "t_ns", "op", "arg", "prev", "next")
-    order = np.arange(len(time))
+    (time,) = _valid(t, "t_ns")
+    task, first, last = _wait_rows(t)
+    found = np.empty(len(task), SPAN)
+    found["task"], found["start_ns"] = task, time[first]
+    found["end_ns"] = np.append(time, t.end_ns)[last]
+    kept: NDArray[np.void] = found[found["end_ns"] > found["start_ns"]]
+    return kept
+
+
+def _wait_rows(t: Timeline) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return task, first row and end row of each wait; the end is one beyond the rows if open."""
+    op, arg, prev, after = _valid(t, "op", "arg", "prev", "next")
+    order = np.arange(len(op))
     roused = np.isin(op, _codes("FORK", "WAKE", "SWAKE", "MIGIN"))
     dropped = (prev >= 0) & (after != prev) & ~np.isin(op, _codes("BLOCK", "SBLOCK"))
     taken = (after >= 0) & (after != prev)
@@ -84,16 +95,11 @@ def waits(t: Timeline) -> NDArray[np.void]:
     kind = np.concatenate([np.full(int(mask.sum()), k) for mask, _, k in parts])
     by = np.lexsort((kind, row, task))
     task, row, kind = task[by], row[by], kind[by]
-    ready = np.flatnonzero(kind == 0)
-    found = np.empty(len(ready), SPAN)
-    found["task"], found["start_ns"] = task[ready], time[row[ready]]
-    last = len(task) - 1
-    following = np.minimum(ready + 1, last)
-    ended = (ready < last) & (task[following] == task[ready]) & (kind[following] == 1)
-    found["end_ns"] = np.where(ended, time[row[following]], t.end_ns)
-    again = (ready < last) & (task[following] == task[ready]) & (kind[following] == 0)
-    kept: NDArray[np.void] = found[(found["end_ns"] > found["start_ns"]) & ~again]
-    return kept
+    follows = np.append(task[1:] == task[:-1], False)
+    next_row, next_kind = np.append(row[1:], len(op)), np.append(kind[1:], 1)
+    begins = (kind == 0) & ~(follows & (next_kind == 0))
+    end = np.where(follows, next_row, len(op))
+    return task[begins], row[begins], end[begins]
 
 
 def lag_reference(t: Timeline) -> str | None:
@@ -134,8 +140,12 @@ def lag(t: Timeline, task: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]
     if not len(at):
         return time, np.full(len(time), np.nan)
     vruntime = np.where(running, nexts, own)
-    # The next row that tells, or the last one for a wait that the run's end cuts short.
-    seen = at[np.minimum(np.searchsorted(at, np.arange(len(time))), len(at) - 1)]
+    # The next row that tells. For a wait that the run's end cuts short it is the last one, if that
+    # lies in this wait; otherwise the place where the task was preempted is not known.
+    order = np.arange(len(time))
+    seen = at[np.minimum(np.searchsorted(at, order), len(at) - 1)]
+    first = _first_row_of_wait(t, task, len(time))
+    waiting = (first >= 0) & (seen >= first)
     # A row shows the queue without the task that has left it: look at the row before.
     ref = np.where(blocks, np.roll(ref, 1), ref)
     value = ref - vruntime[seen]
@@ -146,14 +156,14 @@ def lag(t: Timeline, task: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]
         left = blocks & (delayed == 0)
         value[left] = vlag[left]
     shown = value.astype(np.float64)
-    shown[~(running | blocks | _inside(time, waits(t), task))] = np.nan
+    shown[~(running | blocks | waiting)] = np.nan
     return time, shown
 
 
-def _inside(time: NDArray[np.int64], spans: NDArray[np.void], task: int) -> NDArray[np.bool_]:
-    own = spans[spans["task"] == task]
-    if not len(own):
-        return np.zeros(len(time), bool)
-    i = np.searchsorted(own["start_ns"], time, side="right") - 1
-    inside: NDArray[np.bool_] = (i >= 0) & (time <= own["end_ns"][np.maximum(i, 0)])
-    return inside
+def _first_row_of_wait(t: Timeline, task: int, n: int) -> NDArray[np.int64]:
+    """Return, per row, where the task's wait around it began; -1 where it does not wait."""
+    tasks, first, end = _wait_rows(t)
+    found = np.full(n, -1)
+    for begin, stop in zip(first[tasks == task], end[tasks == task], strict=True):
+        found[begin:stop] = begin
+    return found

@@ -179,8 +179,8 @@ def policies() -> Catalogue:
     -------
     Catalogue
         Entries also hold the `features` of that kernel version with their defaults, the `tunables`
-        as (value on one CPU in ns, grows with the CPU count), and whether tasks may have
-        `custom_slices`.
+        as (value on one CPU in ns, grows with the CPU count), the task `classes` it knows, and
+        whether tasks may have `custom_slices`.
 
     Examples
     --------

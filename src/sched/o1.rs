@@ -247,7 +247,7 @@ impl O1Queue {
         1 - self.active
     }
 
-    fn to_expired(&mut self, tasks: &mut Entities, id: TaskId, now: i64) {
+    fn expire(&mut self, tasks: &mut Entities, id: TaskId, now: i64) {
         self.expired_since.get_or_insert(now);
         self.append(tasks, id, self.expired());
     }
@@ -268,7 +268,7 @@ impl O1Queue {
         if is_interactive(nice, prio) && !self.expired_starve(now) {
             self.append(tasks, id, self.active);
         } else {
-            self.to_expired(tasks, id, now);
+            self.expire(tasks, id, now);
         }
         self.common.ask(Resched::Now);
     }
@@ -340,7 +340,7 @@ impl Runqueue for O1Queue {
         self.charge(tasks, now);
         if let Some(curr) = self.common.competing(tasks) {
             self.remove(tasks, curr);
-            self.to_expired(tasks, curr, now);
+            self.expire(tasks, curr, now);
         }
     }
 

@@ -157,7 +157,8 @@ def _runs(t: Timeline, window: _Window, ax: Any) -> None:
         label = "ready, waits" if i == 0 else None
         ax.broken_barh(_bars(own, window), (i - 0.06, 0.12), color="#a0a0a0", lw=0, **style)
         own = runs[runs["task"] == i]
-        ax.broken_barh(_bars(own, window), (i - 0.3, 0.6), color=_colour(i), lw=0, **style)
+        # An edge keeps the shortest runs visible.
+        ax.broken_barh(_bars(own, window), (i - 0.3, 0.6), color=_colour(i), lw=0.6, **style)
         if label:
             ax.plot([], [], color="#555555", lw=7, label="runs", solid_capstyle="butt")
             ax.plot([], [], color="#a0a0a0", lw=2, label=label)
