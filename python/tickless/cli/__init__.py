@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     warnings.showwarning = _show_warning
     try:
-        args = _parse(sys.argv[1:] if argv is None else list(argv))
+        args = _parse(sys.argv[1:] if argv is None else [*argv])
         code = int(args.run(args))
         sys.stdout.flush()
         return code
