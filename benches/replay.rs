@@ -63,7 +63,7 @@ fn toy(s: &Stream, state: &mut [u8], stop: &mut [bool], verdict: &mut [u8]) {
     let (mut hits, mut intercepts) = ([0i64; 5], [0i64; 5]);
     for e in 0..s.timer.len() {
         let (timer, slept) = (s.timer[e], s.wake[e]);
-        let mut idx = (1..5).filter(|&i| TARGET[i] <= timer).next_back().unwrap_or(0);
+        let mut idx = (1..5).rfind(|&i| TARGET[i] <= timer).unwrap_or(0);
         let total: i64 = hits.iter().chain(&intercepts).sum();
         let below: i64 = intercepts[..idx].iter().sum();
         if 2 * below > total {
