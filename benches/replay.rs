@@ -13,7 +13,7 @@ use tickless::periods::{Column, Columns, Periods};
 use tickless::watch::Watch;
 
 const N: usize = 20_000;
-const TURNS: usize = 400;
+const TURNS: usize = 200;
 const TICK: i64 = 4_000_000;
 const EXIT: [i64; 5] = [0, 2_000, 10_000, 33_000, 133_000];
 const TARGET: [i64; 5] = [0, 2_000, 20_000, 100_000, 400_000];
@@ -35,15 +35,7 @@ fn stream() -> Stream {
         seed % bound
     };
     let mut s = Stream { timer: vec![], next_event: vec![], wake: vec![] };
-    let period: usize = std::env::var("PERIOD").map_or(N, |p| p.parse().unwrap());
-    for e in 0..N {
-        if e >= period {
-            let o = e - period;
-            s.timer.push(s.timer[o]);
-            s.next_event.push(s.next_event[o]);
-            s.wake.push(s.wake[o]);
-            continue;
-        }
+    for _ in 0..N {
         let magnitude = 1u64 << (12 + next(18));
         let timer = (magnitude + next(magnitude)) as i64;
         let early = (1_000 + next(400_000)) as i64;
@@ -71,7 +63,7 @@ fn toy(s: &Stream, state: &mut [u8], stop: &mut [bool], verdict: &mut [u8]) {
     let (mut hits, mut intercepts) = ([0i64; 5], [0i64; 5]);
     for e in 0..s.timer.len() {
         let (timer, slept) = (s.timer[e], s.wake[e]);
-        let mut idx = (1..5).filter(|&i| TARGET[i] <= timer).next_back().unwrap_or(0);
+        let mut idx = (1..5).rfind(|&i| TARGET[i] <= timer).unwrap_or(0);
         let total: i64 = hits.iter().chain(&intercepts).sum();
         let below: i64 = intercepts[..idx].iter().sum();
         if 2 * below > total {

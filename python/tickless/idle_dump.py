@@ -263,8 +263,9 @@ def _frame(states: dict[str, list[State]], fields: tuple[str, ...]) -> pd.DataFr
         for s in list_
     ]
     frame = pd.DataFrame(rows, columns=["cpu", *fields])
-    numbers = [f for f in fields if f not in ("name", "desc", "default_status", "disabled")]
-    return frame.astype(dict.fromkeys(numbers, "Int64") | {"disabled": "boolean"}, errors="ignore")
+    texts = ("name", "desc", "default_status")
+    types = {f: "boolean" if f == "disabled" else "Int64" for f in fields if f not in texts}
+    return frame.astype(types)
 
 
 def read_idle_dump(path: Source) -> CpuidleDump:

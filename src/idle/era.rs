@@ -91,6 +91,8 @@ pub struct States {
     all: u32,
     /// Targets ascend.
     ordered: bool,
+    /// Largest exit latency.
+    slowest: i64,
 }
 
 impl States {
@@ -103,12 +105,14 @@ impl States {
             polling: table.states()[0].polling,
             all: (1 << table.len()) - 1,
             ordered: false,
+            slowest: 0,
         };
         for (i, s) in table.states().iter().enumerate() {
             states.exit[i] = E::time(s.exit_latency) as i64;
             states.target[i] = E::time(s.target_residency) as i64;
         }
         states.ordered = states.target[..states.n].is_sorted();
+        states.slowest = states.exit.into_iter().max().unwrap_or(0);
         states
     }
 
@@ -122,6 +126,13 @@ impl States {
     #[inline(always)]
     pub fn enabled(&self, cx: &IdleContext) -> u32 {
         !u32::from(cx.disabled) & self.all
+    }
+
+    /// True if targets ascend, nothing is disabled, and nothing is too slow for the limit in ns: then
+    /// the deepest state that fits a time can be found without a scan.
+    #[inline(always)]
+    pub fn is_open(&self, cx: &IdleContext) -> bool {
+        self.ordered & (self.enabled(cx) == self.all) & (self.slowest <= cx.latency_limit)
     }
 
     /// The last state with a target of at most `duration`; 0 if there is none.

@@ -258,12 +258,12 @@ impl Lines {
     }
 
     fn line(&mut self, line: &str) {
-        if let Some(path) = self.pending.take_if(|_| !line.is_empty()) {
-            if Key::of(path_of(line).0).is_none() {
-                self.dump.take(&path, line, Some(self.number));
-                return;
-            }
-            // A value that is empty: the next path follows at once.
+        // A path may also be the next one, when the value of the pending one is empty.
+        if let Some(path) = self.pending.take_if(|_| !line.is_empty())
+            && Key::of(path_of(line).0).is_none()
+        {
+            self.dump.take(&path, line, Some(self.number));
+            return;
         }
         if line.is_empty() || line.starts_with('#') {
             return;

@@ -110,10 +110,11 @@ def _verdicts(r: Replay, ax: Any) -> None:
             label=label,
         )
         for y, s in enumerate(share):
-            ax.text(
-                sign * s,
-                y,
-                f" {s:.1f} ",
+            ax.annotate(
+                f"{s:.1f}",
+                (sign * s, y),
+                xytext=(sign * 4, 0),
+                textcoords="offset points",
                 va="center",
                 fontsize=8,
                 ha="right" if sign < 0 else "left",

@@ -1,13 +1,15 @@
 """Speed of the replay beside a governor loop a data scientist would compile with numba.
 
-Run with ``pytest tests/python/bench/test_replay_speed.py --benchmark-enable``; the numbers to look at
-are ratios of the rows of one run. Every row writes state, tick decision and verdict of every period.
+Run with ``pytest tests/python/bench/test_replay_speed.py --benchmark-only``; the numbers to look
+at are ratios of the rows of one run. Every row writes state, tick decision and verdict of every
+period.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from tickless import _core
 
 N = 1_000_000
@@ -36,7 +38,7 @@ def stream():
 
 @pytest.fixture(scope="module")
 def toy():
-    """A simple governor: hits and intercepts per bin, fading by an eighth; the kernel's verdicts."""
+    """A simple governor: hits and intercepts per bin, fading by an eighth."""
     numba = pytest.importorskip("numba")
 
     @numba.njit
