@@ -258,12 +258,11 @@ impl Lines {
     }
 
     fn line(&mut self, line: &str) {
-        if let Some(path) = self.pending.take_if(|_| !line.is_empty()) {
-            if Key::of(path_of(line).0).is_none() {
-                self.dump.take(&path, line, Some(self.number));
-                return;
-            }
-            // A value that is empty: the next path follows at once.
+        // A path right behind a path: the value of the first is empty.
+        let pending = self.pending.take_if(|_| !line.is_empty());
+        if let Some(path) = pending.filter(|_| Key::of(path_of(line).0).is_none()) {
+            self.dump.take(&path, line, Some(self.number));
+            return;
         }
         if line.is_empty() || line.starts_with('#') {
             return;
