@@ -20,6 +20,8 @@ pub mod periods;
 
 pub mod idle;
 
+pub mod sched;
+
 pub mod input;
 
 #[cfg(feature = "python")]

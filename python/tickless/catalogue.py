@@ -117,8 +117,8 @@ def governors() -> Catalogue:
     -------
     Catalogue
         Entries say which kernel each text is from (`source`), whether it is ``exact`` or
-        ``reconstructed`` (`exactness`), with which `confidence`, and whether its choices always obey
-        the latency limit (`respects_limits`) and disabled states (`respects_disabled`).
+        ``reconstructed`` (`text`), with which `confidence`, and whether its choices always
+        obey the latency limit (`respects_limits`) and disabled states (`respects_disabled`).
 
     Examples
     --------
@@ -170,6 +170,25 @@ def machines() -> Catalogue:
         source = m["sources"][0].removeprefix("idle states: ")
         entries.append(Entry(m["name"], m["summary"], tuple(m["aliases"]), source, facts))
     return Catalogue("machines", entries, ("ncpus", "hz", "states"))
+
+
+def policies() -> Catalogue:
+    """List the registered scheduling policies.
+
+    Returns
+    -------
+    Catalogue
+        Entries also hold the `features` of that kernel version with their defaults, the `tunables`
+        as (value on one CPU in ns, grows with the CPU count), the task `classes` it knows, and
+        whether tasks may have `custom_slices`.
+
+    Examples
+    --------
+    >>> import tickless
+    >>> tickless.policies()["eevdf-latest"].features["HRTICK"]
+    True
+    """
+    return Catalogue("policies", [_entry(d) for d in _core.policies()])
 
 
 def _entry(d: dict[str, Any]) -> Entry:

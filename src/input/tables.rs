@@ -258,9 +258,10 @@ impl Lines {
     }
 
     fn line(&mut self, line: &str) {
-        // A path right behind a path: the value of the first is empty.
-        let pending = self.pending.take_if(|_| !line.is_empty());
-        if let Some(path) = pending.filter(|_| Key::of(path_of(line).0).is_none()) {
+        // A path may also be the next one, when the value of the pending one is empty.
+        if let Some(path) = self.pending.take_if(|_| !line.is_empty())
+            && Key::of(path_of(line).0).is_none()
+        {
             self.dump.take(&path, line, Some(self.number));
             return;
         }

@@ -9,6 +9,7 @@ mod idle_object;
 mod input;
 mod machine;
 mod run;
+mod sched;
 mod table;
 
 use pyo3::prelude::*;
@@ -26,6 +27,11 @@ pub mod _core {
     use super::machine::{machine, machine_names};
     #[pymodule_export]
     use super::table::IdleTable;
+
+    #[pymodule_export]
+    use super::sched::{
+        policies, scheduling_vectors, scheduling_words, timeline_events, timeline_programs,
+    };
 
     /// Names of the rules a traced replay reports; a code is an index into this.
     #[pymodule_export]

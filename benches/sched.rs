@@ -1,0 +1,373 @@
+//! Speed of the run queues beside `BTreeMap` remove + insert in the same run, and beside the real
+//! kernel functions on comparable machines.
+//!
+//! `cargo bench --bench sched` prints nanoseconds per operation: the minimum over many short
+//! batches, which a busy machine disturbs least; rates of long runs are per second of CPU time.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::Instant;
+
+use tickless::sched::{
+    ByDeadline, ByVruntime, ByVruntimeWithDeadline, Class, Enqueue, Entities, EventColumns, Loop,
+    Op, Order, PathCosts, Policy, Program, Runqueue, Scene, Settings, Sleep, TaskId, TaskSpec,
+    Tree,
+};
+use tickless::watch::Watch;
+
+const SIZES: [usize; 3] = [10, 100, 1000];
+
+/// Repetitions of a batch; the fastest counts.
+const BATCHES: usize = 300;
+
+/// Operations of a batch: short enough to fall between two interruptions.
+const BATCH: usize = 2000;
+
+/// Numbers that look random, the same in every run.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let x = self.0 ^ (self.0 >> 29);
+        x.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+}
+
+/// Returns ns per operation of the fastest batch; `batch` carries out [`BATCH`] operations.
+fn fastest(mut batch: impl FnMut()) -> f64 {
+    let one = |batch: &mut dyn FnMut()| {
+        let start = Instant::now();
+        batch();
+        start.elapsed().as_nanos() as f64 / BATCH as f64
+    };
+    (0..BATCHES).map(|_| one(&mut batch)).fold(f64::INFINITY, f64::min)
+}
+
+/// Which entries to replace and by which keys: the same for all competitors.
+fn replacements(n: usize) -> Vec<(usize, i64)> {
+    let mut noise = Noise(n as u64);
+    (0..BATCH).map(|_| (noise.below(n), (noise.next() >> 12) as i64)).collect()
+}
+
+/// The yardstick: a map sorted by key and task number, as a scheduler in plain Rust would have it.
+fn btree_map(n: usize) -> f64 {
+    let plan = replacements(n);
+    let mut keys: Vec<i64> = (0..n).map(|i| (i as i64) << 20).collect();
+    let mut map: BTreeMap<(i64, u32), u32> =
+        keys.iter().enumerate().map(|(i, &k)| ((k, i as u32), 1024)).collect();
+    fastest(|| {
+        for &(i, key) in &plan {
+            let weight = map.remove(&(keys[i], i as u32));
+            keys[i] = key;
+            map.insert((key, i as u32), weight.unwrap_or(0));
+        }
+        black_box(map.first_key_value());
+    })
+}
+
+fn tree<O: Order>(n: usize, set: impl Fn(&mut Entities, TaskId, i64)) -> f64 {
+    let plan = replacements(n);
+    let mut tasks = Entities::new(&vec![TaskSpec::default(); n]);
+    let mut tree = Tree::<O>::default();
+    for i in 0..n {
+        let id = TaskId(i as u32);
+        set(&mut tasks, id, (i as i64) << 20);
+        tree.insert(&mut tasks, id);
+    }
+    fastest(|| {
+        for &(i, key) in &plan {
+            let id = TaskId(i as u32);
+            tree.remove(&mut tasks, id);
+            set(&mut tasks, id, key);
+            tree.insert(&mut tasks, id);
+        }
+        black_box(tree.leftmost());
+    })
+}
+
+/// A run queue in which one task runs and `n` wait.
+struct Busy {
+    rq: Box<dyn Runqueue>,
+    tasks: Entities,
+    now: i64,
+    tick: i64,
+}
+
+impl Busy {
+    fn new(policy: &Policy, settings: &Settings, n: usize, seed: u64) -> Self {
+        let mut noise = Noise(seed);
+        let specs: Vec<TaskSpec> = (0..=n)
+            .map(|_| TaskSpec { nice: noise.below(8) as i8 - 4, ..TaskSpec::default() })
+            .collect();
+        let mut tasks = Entities::new(&specs);
+        let mut rq = (policy.build)(settings);
+        let tick = settings.tick;
+        for i in 0..specs.len() {
+            let id = TaskId(i as u32);
+            rq.set_slice(&mut tasks, id, 0, 0);
+            rq.enqueue(&mut tasks, id, Enqueue::Fork, 1 + i as i64);
+        }
+        rq.pick_next(&mut tasks, specs.len() as i64);
+        let mut busy = Self { rq, tasks, now: specs.len() as i64, tick };
+        for _ in 0..3 * n + noise.below(50) {
+            let ran = 1_000_000 + noise.below(4_000_000) as i64;
+            busy.run(ran);
+        }
+        busy
+    }
+
+    /// Runs for a while, ticks and picks: charge, put back, pick, switch in.
+    fn run(&mut self, ns: i64) {
+        self.now += ns;
+        self.rq.tick(&mut self.tasks, self.now);
+        self.rq.pick_next(&mut self.tasks, self.now);
+    }
+}
+
+/// Pick in states where the running task wins, so that nothing but the pick happens.
+fn pick(policy: &Policy, settings: &Settings, n: usize) -> f64 {
+    let mut states: Vec<Busy> =
+        (0..8).map(|seed| Busy::new(policy, settings, n, 1000 * seed + n as u64)).collect();
+    states.iter_mut().for_each(|s| while !stays(s) {});
+    fastest(|| {
+        for state in &mut states {
+            for _ in 0..BATCH / 8 {
+                black_box(state.rq.pick_next(&mut state.tasks, state.now));
+            }
+        }
+    })
+}
+
+/// Moves on until a second pick changes nothing.
+fn stays(state: &mut Busy) -> bool {
+    let first = state.rq.pick_next(&mut state.tasks, state.now);
+    let again = state.rq.pick_next(&mut state.tasks, state.now);
+    if first != again {
+        state.run(state.tick);
+    }
+    first == again
+}
+
+/// Charge, put back, pick, switch in: the running task has used up its slice each time.
+fn switch(policy: &Policy, settings: &Settings, n: usize) -> f64 {
+    let mut busy = Busy::new(policy, settings, n, n as u64);
+    fastest(|| {
+        for _ in 0..BATCH {
+            busy.run(black_box(30_000_000));
+        }
+    })
+}
+
+/// A queued task leaves and is woken again.
+fn sleep_and_wake(policy: &Policy, settings: &Settings, n: usize) -> f64 {
+    let mut busy = Busy::new(policy, settings, n, n as u64);
+    let mut noise = Noise(5);
+    let order: Vec<u32> = (0..BATCH).map(|_| noise.below(n + 1) as u32).collect();
+    fastest(|| {
+        for &i in &order {
+            let (id, now) = (TaskId(i), busy.now);
+            if busy.rq.common().curr != Some(id) {
+                busy.rq.leave(&mut busy.tasks, id, now);
+                busy.rq.enqueue(&mut busy.tasks, id, Enqueue::Wake { sync: false }, now);
+            }
+        }
+    })
+}
+
+/// The running task blocks, another is picked, and the blocked one is woken.
+fn block_and_wake(policy: &Policy, settings: &Settings, n: usize) -> f64 {
+    let mut busy = Busy::new(policy, settings, n, n as u64);
+    fastest(|| {
+        for _ in 0..BATCH {
+            busy.now += black_box(100_000);
+            let Some(id) = busy.rq.common().curr else { break };
+            busy.rq.block(&mut busy.tasks, Sleep::Normal, busy.now);
+            busy.rq.pick_next(&mut busy.tasks, busy.now);
+            let how = Enqueue::Wake { sync: false };
+            busy.rq.enqueue(&mut busy.tasks, id, how, busy.now);
+            busy.rq.wakeup_preempt(&mut busy.tasks, id, how, busy.now);
+        }
+    })
+}
+
+/// Million operations per second of a closed loop without rows.
+fn closed_loop(policy: &'static Policy, programs: &[Program], until: i64) -> f64 {
+    let scene = Scene {
+        policy,
+        settings: settings(policy, &[]),
+        tasks: vec![TaskSpec::default(); programs.len()],
+        rows: false,
+    };
+    let parameters =
+        Loop { until, tick0: 1_000_000, timer_latency: 1000, costs: PathCosts::default() };
+    rate(|| match scene.run_programs(programs, parameters, &Watch::new()) {
+        Ok(outcome) => outcome.carried_out + outcome.ignored,
+        Err(e) => panic!("{e}"),
+    })
+}
+
+/// Million operations per second of a script without rows.
+fn open_loop(policy: &'static Policy) -> f64 {
+    let mut noise = Noise(9);
+    let n = 400_000;
+    let (mut t, mut op, mut task) = (vec![], vec![], vec![]);
+    for i in 0..n {
+        t.push(i as i64 * 50_000);
+        let (code, id) = match noise.below(8) {
+            0..=3 if i >= 64 => (1, noise.below(64) as i64),
+            0..=3 => (0, i as i64),
+            4..=5 => (3, -1),
+            _ => (6, -1),
+        };
+        op.push(code as u8);
+        task.push(id);
+    }
+    let value = vec![0; n];
+    let scene = Scene {
+        policy,
+        settings: settings(policy, &[]),
+        tasks: vec![TaskSpec { class: Class::Normal, ..TaskSpec::default() }; 64],
+        rows: false,
+    };
+    let columns = EventColumns { t: &t, op: &op, task: &task, value: &value };
+    rate(|| match scene.run_events(columns, None, &Watch::new()) {
+        Ok(outcome) => outcome.carried_out + outcome.ignored,
+        Err(e) => panic!("{e}"),
+    })
+}
+
+fn rate(mut run: impl FnMut() -> u64) -> f64 {
+    let mut best = 0.0f64;
+    for _ in 0..7 {
+        let (wall, cpu) = (Instant::now(), cpu_seconds());
+        let done = run();
+        let spent = match (cpu, cpu_seconds()) {
+            (Some(before), Some(after)) => after - before,
+            _ => wall.elapsed().as_secs_f64(),
+        };
+        best = best.max(done as f64 / spent / 1e6);
+    }
+    best
+}
+
+/// CPU time of this thread, where Linux tells; runs are long enough for its resolution.
+fn cpu_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse::<f64>().ok().map(|ns| ns / 1e9)
+}
+
+fn settings(policy: &Policy, features: &[(&str, bool)]) -> Settings {
+    let settings = policy.settings(8, 250).and_then(|s| {
+        let known = |name: &str| policy.features.iter().any(|(f, _)| f.name() == name);
+        let changes: Vec<_> = features.iter().copied().filter(|(f, _)| known(f)).collect();
+        policy.with_features(s, changes)
+    });
+    settings.unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn find(name: &str) -> &'static Policy {
+    Policy::find(name).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn print(what: &str, bar: &str, kernel: [&str; 3], yard: [f64; 3], measure: impl Fn(usize) -> f64) {
+    print!("{what:<44}");
+    for (i, n) in SIZES.into_iter().enumerate() {
+        let ns = measure(n);
+        print!("  {ns:6.1} {:4.2}x ({:>3})", ns / yard[i], kernel[i]);
+    }
+    println!("  {bar}");
+}
+
+fn main() {
+    // `cargo test --benches` runs this too; there is nothing to check then.
+    if std::env::args().any(|a| a == "--test") {
+        return;
+    }
+    println!("ns per operation, ratio to BTreeMap, (real kernel function) at 10, 100, 1000 queued");
+    let yard = SIZES.map(btree_map);
+    print("BTreeMap remove + insert", "", [""; 3], yard, btree_map);
+    let name = |p: &str, what: &str| format!("{p:<11} {what}");
+    let by_vruntime = |t: &mut Entities, id: TaskId, key: i64| t[id].vruntime = key;
+    print(&name("cfs", "tree remove + insert"), "bar 1.0x", ["36", "74", "111"], yard, |n| {
+        tree::<ByVruntime>(n, by_vruntime)
+    });
+    print(&name("eevdf", "tree remove + insert"), "bar 1.0x", ["50", "98", "136"], yard, |n| {
+        tree::<ByVruntimeWithDeadline>(n, |t, id, key| {
+            t[id].vruntime = key;
+            t[id].deadline = key ^ 0x5a5a5;
+        })
+    });
+    print(
+        &name("eevdf-7.2", "tree remove + insert"),
+        "bar 1.0x",
+        ["53", "101", "139"],
+        yard,
+        |n| {
+            tree::<ByDeadline>(n, |t, id, key| {
+                t[id].deadline = key;
+                t[id].vruntime = key ^ 0x5a5a5;
+            })
+        },
+    );
+    let policies = [
+        ("cfs", ["2", "2", "2"], ["54", "88", "124"], ["26", "29", "46"]),
+        ("eevdf", ["8", "13", "17"], ["74", "119", "154"], ["45", "61", "93"]),
+        ("eevdf-curb", ["4", "3", "4"], ["74", "119", "152"], ["44", "63", "92"]),
+        ("eevdf-6.12", ["4", "4", "4"], ["85", "128", "164"], ["49", "67", "96"]),
+        ("eevdf-7.2", ["5", "5", "5"], ["84", "127", "163"], ["57", "72", "107"]),
+    ];
+    for (policy, picks, sleeps, switches) in policies {
+        let (p, s) = (find(policy), settings(find(policy), &[]));
+        print(&name(policy, "pick"), "bar 0.3x", picks, yard, |n| pick(p, &s, n));
+        let what = name(policy, "charge, put back, pick, switch in");
+        print(&what, "bar 1.0x", switches, yard, |n| switch(p, &s, n));
+        let what = name(policy, "leave + wake a queued task");
+        print(&what, "", sleeps, yard, |n| sleep_and_wake(p, &s, n));
+        let what = name(policy, "block, pick, wake, preemption test");
+        print(&what, "", [""; 3], yard, |n| block_and_wake(p, &s, n));
+    }
+    let p = find("eevdf-6.12");
+    let off = settings(p, &[("RUN_TO_PARITY", false)]);
+    let what = name("eevdf-6.12", "pick without protection");
+    print(&what, "bar 0.3x", ["6", "6", "6"], yard, |n| pick(p, &off, n));
+
+    println!("\nmillion operations per second of CPU time, one thread, no rows; bar 10");
+    let hogs: Vec<Program> = (0..8).map(|i| Program::bursts(i * 1000, &[(1 << 60, 1)])).collect();
+    let short: Vec<Program> = (0..16)
+        .map(|i| Program::bursts(i * 1000, &[(9_000 + i * 500, 40_000), (21_000, 90_000 + i)]))
+        .collect();
+    let many: Vec<Program> = (0..2000)
+        .map(|i| Program::bursts(i * 1000, &[(9_000 + i * 5, 18_000_000), (21_000, 40_000_000)]))
+        .collect();
+    let pair = |other: u32, first: bool, start: i64| {
+        let work = [Op::Run(17_600), Op::Send { to: other, sync: true }, Op::Kernel(3_000)];
+        let ops = if first {
+            [work.as_slice(), &[Op::Run(100), Op::Receive]].concat()
+        } else {
+            [&[Op::Receive], work.as_slice()].concat()
+        };
+        Program { start, ops, repeat: 0 }
+    };
+    let messages: Vec<Program> =
+        (0..4).map(|i| pair(i ^ 1, i % 2 == 0, i64::from(i) * 1000)).collect();
+    println!(
+        "{:<12} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "", "script", "hogs", "bursts", "2000", "pairs"
+    );
+    for (policy, ..) in policies {
+        let p = find(policy);
+        println!(
+            "{policy:<12} {:>8.1} {:>8.1} {:>8.1} {:>8.1} {:>8.1}",
+            open_loop(p),
+            closed_loop(p, &hogs, 2_000_000_000_000),
+            closed_loop(p, &short, 4_000_000_000),
+            closed_loop(p, &many, 1_000_000_000),
+            closed_loop(p, &messages, 10_000_000_000),
+        );
+    }
+}

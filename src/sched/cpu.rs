@@ -1,0 +1,250 @@
+//! One CPU with one run queue: carries out operations and keeps the books.
+//!
+//! The rules of what is ignored and when the pick runs are those of the golden protocol: every
+//! operation happens on the state the previous one left; if it asks for a reschedule, or the
+//! running task blocks or yields, the pick runs at the same time. No CPU is left idle with work.
+
+use super::entity::{Entities, TaskId, TaskSpec};
+use super::operation::Operation;
+use super::record::{Happened, Rows, Totals};
+use super::runqueue::{Enqueue, Policy, Resched, Runqueue, Settings, Sleep};
+
+/// Where a task is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    New,
+    Runnable,
+    /// Asleep, or blocked and still queued.
+    Blocked,
+    /// Under way to another CPU.
+    Away,
+    Gone,
+}
+
+/// A run queue, its tasks and what is known about them.
+pub(super) struct Cpu {
+    rq: Box<dyn Runqueue>,
+    tasks: Entities,
+    lives: Vec<Life>,
+    /// When each waiting task became ready, ns.
+    ready_since: Vec<i64>,
+    totals: Vec<Totals>,
+    /// Rows, if they are wanted.
+    pub rows: Option<Rows>,
+    /// Operations that were ignored.
+    pub ignored: u64,
+    /// Operations that were carried out.
+    pub carried_out: u64,
+}
+
+/// One operation to be carried out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order {
+    pub t: i64,
+    pub op: Operation,
+    /// The task; -1 where it concerns the running one.
+    pub task: i64,
+    pub value: i64,
+    /// The CPU is in kernel mode: a reschedule waits.
+    pub in_kernel: bool,
+}
+
+impl Cpu {
+    pub fn new(policy: &Policy, settings: &Settings, specs: &[TaskSpec], rows: bool) -> Self {
+        let mut cpu = Self {
+            rq: (policy.build)(settings),
+            tasks: Entities::new(specs),
+            lives: vec![Life::New; specs.len()],
+            ready_since: vec![0; specs.len()],
+            totals: vec![Totals::default(); specs.len()],
+            rows: rows.then(Rows::default),
+            ignored: 0,
+            carried_out: 0,
+        };
+        for (i, spec) in specs.iter().enumerate() {
+            cpu.rq.set_slice(&mut cpu.tasks, TaskId(i as u32), spec.slice, 0);
+        }
+        cpu
+    }
+
+    /// Returns the running task.
+    #[inline]
+    pub fn running(&self) -> Option<TaskId> {
+        self.rq.common().curr
+    }
+
+    /// Returns true if a reschedule waits for the return to user mode.
+    #[inline]
+    pub fn resched_waits(&self) -> bool {
+        self.rq.common().resched != Resched::No
+    }
+
+    /// Returns when the slice timer expires, ns.
+    #[inline]
+    pub fn slice_timer(&self) -> Option<i64> {
+        self.rq.slice_timer()
+    }
+
+    /// Counts one round of a task's program.
+    pub fn count_round(&mut self, id: TaskId) {
+        self.totals[id.0 as usize].rounds += 1;
+    }
+
+    /// Ends a task that has just blocked for the last time.
+    pub fn gone(&mut self, id: TaskId) {
+        self.lives[id.0 as usize] = Life::Gone;
+    }
+
+    /// Returns true if the operation would be carried out now.
+    fn is_valid(&self, op: Operation, task: i64, value: i64) -> bool {
+        if op.concerns_running() {
+            return self.running().is_some();
+        }
+        let id = TaskId(task as u32);
+        let life = self.lives[task as usize];
+        match op {
+            Operation::Fork => life == Life::New,
+            Operation::Wake | Operation::Swake => life == Life::Blocked,
+            Operation::Migout => self.tasks[id].on_rq && self.running() != Some(id),
+            Operation::Migin => life == Life::Away,
+            Operation::Nice => {
+                matches!(life, Life::Runnable | Life::Blocked)
+                    && i64::from(self.tasks[id].nice) != value
+            }
+            _ => matches!(life, Life::Runnable | Life::Blocked),
+        }
+    }
+
+    /// Carries one operation out, or counts it as ignored.
+    pub fn carry_out(&mut self, order: Order) {
+        let Order { t, op, task, value, in_kernel } = order;
+        if !self.is_valid(op, task, value) {
+            self.ignored += 1;
+            if let Some(rows) = &mut self.rows {
+                rows.ignored(t, op, task);
+            }
+            return;
+        }
+        self.carried_out += 1;
+        let prev = self.running();
+        let id = match prev {
+            Some(curr) if op.concerns_running() => curr,
+            _ => TaskId(task as u32),
+        };
+        let was_delayed = self.tasks[id].delayed;
+        self.operate(op, id, value, t);
+        let happened = Happened { t, op, arg: i64::from(id.0), prev, was_delayed: false };
+        if let Some(rows) = &mut self.rows {
+            let woken = matches!(op, Operation::Wake | Operation::Swake);
+            let happened = Happened { was_delayed: was_delayed && woken, ..happened };
+            rows.carried_out(self.rq.as_ref(), &self.tasks, happened);
+        }
+        self.count(op, id, prev, was_delayed, t);
+        use Operation::{Block, Resched as Return, Sblock, Yield};
+        let gives_up = matches!(op, Block | Sblock | Yield | Return);
+        if gives_up || (self.resched_waits() && (!in_kernel || prev.is_none())) {
+            self.schedule(prev, t);
+        }
+        if matches!(op, Block | Sblock) && self.tasks[id].on_rq {
+            self.totals[id.0 as usize].delayed_blocks += 1;
+        }
+        if let Some(rows) = &mut self.rows {
+            rows.picked(self.rq.as_ref(), &self.tasks);
+        }
+    }
+
+    fn operate(&mut self, op: Operation, id: TaskId, value: i64, t: i64) {
+        let (rq, tasks) = (&mut self.rq, &mut self.tasks);
+        match op {
+            Operation::Fork => self.wake_up(id, Enqueue::Fork, t),
+            Operation::Wake => self.wake_up(id, Enqueue::Wake { sync: false }, t),
+            Operation::Swake => self.wake_up(id, Enqueue::Wake { sync: true }, t),
+            Operation::Migin => self.wake_up(id, Enqueue::Migrate, t),
+            Operation::Block => rq.block(tasks, Sleep::Normal, t),
+            Operation::Sblock => rq.block(tasks, Sleep::Special, t),
+            Operation::Yield => rq.yield_now(tasks, t),
+            Operation::Tick => rq.tick(tasks, t),
+            Operation::Hrtick => rq.slice_timer_expired(tasks, t),
+            Operation::Migout => rq.leave(tasks, id, t),
+            Operation::Nice => rq.set_nice(tasks, id, value as i8, t),
+            Operation::Slice => rq.set_slice(tasks, id, value, t),
+            Operation::Resched => {}
+        }
+    }
+
+    fn wake_up(&mut self, id: TaskId, how: Enqueue, t: i64) {
+        self.rq.enqueue(&mut self.tasks, id, how, t);
+        self.rq.wakeup_preempt(&mut self.tasks, id, how, t);
+    }
+
+    fn count(
+        &mut self,
+        op: Operation,
+        id: TaskId,
+        prev: Option<TaskId>,
+        was_delayed: bool,
+        t: i64,
+    ) {
+        let asked = self.resched_waits();
+        let i = id.0 as usize;
+        let totals = &mut self.totals[i];
+        match op {
+            Operation::Fork | Operation::Wake | Operation::Swake => {
+                totals.wakeups += 1;
+                totals.delayed_wakeups += i64::from(was_delayed);
+                let preempts = op != Operation::Fork && prev.is_some() && asked;
+                totals.wakeup_preempts += i64::from(preempts);
+                self.lives[i] = Life::Runnable;
+                self.ready_since[i] = t;
+            }
+            Operation::Block | Operation::Sblock => {
+                totals.blocks += 1;
+                self.lives[i] = Life::Blocked;
+            }
+            Operation::Migout => self.lives[i] = Life::Away,
+            Operation::Migin => {
+                // A delayed task stays blocked; the preemption test may even have dropped it.
+                let e = &self.tasks[id];
+                let blocked = e.delayed || !e.on_rq;
+                self.lives[i] = if blocked { Life::Blocked } else { Life::Runnable };
+                self.ready_since[i] = t;
+            }
+            _ => {}
+        }
+    }
+
+    fn schedule(&mut self, prev: Option<TaskId>, t: i64) {
+        let next = self.rq.pick_next(&mut self.tasks, t);
+        if next == prev {
+            return;
+        }
+        if let Some(p) = prev {
+            let i = p.0 as usize;
+            if self.lives[i] == Life::Runnable {
+                self.totals[i].preempted += 1;
+                self.ready_since[i] = t;
+            }
+        }
+        if let Some(n) = next {
+            let i = n.0 as usize;
+            let waited = t - self.ready_since[i];
+            let totals = &mut self.totals[i];
+            totals.switch_ins += 1;
+            totals.wait += waited;
+            totals.max_wait = totals.max_wait.max(waited);
+        }
+    }
+
+    /// Returns the totals with CPU time counted up to `end`.
+    pub fn totals(&self, end: i64) -> Vec<Totals> {
+        let mut all = self.totals.clone();
+        for (i, totals) in all.iter_mut().enumerate() {
+            totals.exec = self.tasks.ledger(TaskId(i as u32)).sum_exec;
+        }
+        if let Some(curr) = self.running() {
+            let since = self.tasks.ledger(curr).exec_start;
+            all[curr.0 as usize].exec += (end - since).max(0);
+        }
+        all
+    }
+}

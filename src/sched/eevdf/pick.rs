@@ -1,0 +1,93 @@
+//! The pick: the walk of August 2023, and the earliest deadline it was meant to find.
+
+use super::virtual_time::Competitors;
+use super::{Eevdf, Timeline};
+use crate::sched::entity::{Entities, TaskId};
+use crate::sched::features::Feature;
+use crate::sched::runqueue::Pick;
+use crate::sched::tree::before;
+
+impl Eevdf {
+    pub(super) fn is_protected(&self, tasks: &Entities, id: TaskId) -> bool {
+        self.features.has(Feature::RunToParity) && tasks.ledger(id).vlag == tasks[id].deadline
+    }
+
+    /// Returns the choice of the pick, without hints.
+    pub(in crate::sched) fn choose(&self, tasks: &Entities) -> Option<TaskId> {
+        let all = self.competitors(tasks);
+        let curr = self.common.competing(tasks).filter(|&c| self.is_eligible(all, &tasks[c]));
+        if let Some(c) = curr
+            && self.is_protected(tasks, c)
+        {
+            return curr;
+        }
+        let best = match self.pick {
+            Pick::Walk => self.walk(tasks, all),
+            Pick::Ideal => self.earliest_eligible(tasks, all),
+        };
+        match (curr, best) {
+            (Some(c), Some(b)) if before(tasks[c].deadline, tasks[b].deadline) => curr,
+            (_, Some(_)) => best,
+            (Some(_), None) => curr,
+            (None, None) => self.tree.leftmost().or(self.common.competing(tasks)),
+        }
+    }
+
+    /// The walk of the August 2023 kernel.
+    fn walk(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
+        let mut best: Option<TaskId> = None;
+        let mut at = self.tree.root();
+        while let Some(id) = at {
+            let e = &tasks[id];
+            if !self.is_eligible(all, e) {
+                at = Timeline::left(tasks, id);
+                continue;
+            }
+            if best.is_none_or(|b| before(e.deadline, tasks[b].deadline)) {
+                best = Some(id);
+                if e.deadline == e.least {
+                    break;
+                }
+            }
+            at = match Timeline::left(tasks, id) {
+                Some(left) if tasks[left].least == e.least => Some(left),
+                _ => Timeline::right(tasks, id),
+            };
+        }
+        best
+    }
+
+    /// The earliest deadline among the eligible, who are a prefix of the tree's order.
+    fn earliest_eligible(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
+        // What is found: a node itself, or the whole subtree left of an eligible node.
+        let mut best: Option<(i64, TaskId, bool)> = None;
+        let mut at = self.tree.root();
+        while let Some(id) = at {
+            if !self.is_eligible(all, &tasks[id]) {
+                at = Timeline::left(tasks, id);
+                continue;
+            }
+            let subtree = Timeline::left(tasks, id).map(|l| (tasks[l].least, l, true));
+            let itself = (tasks[id].deadline, id, false);
+            for found in subtree.into_iter().chain([itself]) {
+                if best.is_none_or(|b| before(found.0, b.0)) {
+                    best = Some(found);
+                }
+            }
+            at = Timeline::right(tasks, id);
+        }
+        let (deadline, id, is_subtree) = best?;
+        if is_subtree { Self::holder(tasks, id, deadline) } else { Some(id) }
+    }
+
+    /// Returns the first entity in order below `id` that has the subtree's earliest deadline.
+    fn holder(tasks: &Entities, mut id: TaskId, deadline: i64) -> Option<TaskId> {
+        loop {
+            match Timeline::left(tasks, id) {
+                Some(left) if tasks[left].least == deadline => id = left,
+                _ if tasks[id].deadline == deadline => return Some(id),
+                _ => id = Timeline::right(tasks, id)?,
+            }
+        }
+    }
+}

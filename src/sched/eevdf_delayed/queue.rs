@@ -1,0 +1,270 @@
+//! The competitors: sums, virtual time, eligibility, lag, placement, and the exact pick.
+
+use super::Version;
+use crate::sched::entity::{Entities, Entity, TaskId};
+use crate::sched::features::{Feature, Features};
+use crate::sched::runqueue::{Common, Settings};
+use crate::sched::tree::{ByDeadline, Order, Tree, before};
+use crate::sched::tunables::BASE_SLICE;
+use crate::sched::weights;
+
+type Timeline = Tree<ByDeadline>;
+
+/// The tasks of one run queue and the sums that give V.
+#[derive(Debug)]
+pub(in crate::sched) struct Queue {
+    pub version: Version,
+    features: Features,
+    base_slice: i64,
+    tick: i64,
+    pub common: Common,
+    tree: Timeline,
+    /// Reference Z of virtual time, virtual ns; moves to V whenever the kernel evaluates V.
+    pub zero_vruntime: i64,
+    /// Sum over the tree of (vruntime - Z) * weight.
+    pub sum_key_weight: i64,
+    /// Sum of the weights in the tree.
+    pub sum_weight: i64,
+}
+
+/// K and W of all competitors, the running task included.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::sched) struct Competitors {
+    sum_key_weight: i64,
+    sum_weight: i64,
+}
+
+impl Queue {
+    pub fn new(version: Version, settings: &Settings) -> Self {
+        Self {
+            version,
+            features: settings.features,
+            base_slice: settings.tunables.get(&BASE_SLICE),
+            tick: settings.tick,
+            common: Common::default(),
+            tree: Timeline::default(),
+            zero_vruntime: settings.first_vruntime,
+            sum_key_weight: 0,
+            sum_weight: 0,
+        }
+    }
+
+    /// Returns the virtual length of `d` ns: by inverse table in 6.12, by division in 7.2.
+    #[inline]
+    pub fn vlen(&self, e: &Entity, d: i64) -> i64 {
+        match self.version {
+            Version::V6_12 => e.vlen(d),
+            Version::V7_2 => weights::vlen_exact(d, e.weight),
+        }
+    }
+
+    /// Returns the weight as it counts in the sums; 7.2 keeps the kernel's factor 1024.
+    #[inline]
+    pub fn weight(&self, e: &Entity) -> i64 {
+        let shift = if self.version >= Version::V7_2 { 10 } else { 0 };
+        i64::from(e.weight) << shift
+    }
+
+    #[inline]
+    fn key(&self, e: &Entity) -> i64 {
+        e.vruntime.wrapping_sub(self.zero_vruntime)
+    }
+
+    #[inline]
+    pub fn competitors(&self, tasks: &Entities) -> Competitors {
+        let mut all =
+            Competitors { sum_key_weight: self.sum_key_weight, sum_weight: self.sum_weight };
+        if let Some(c) = self.common.competing(tasks) {
+            let e = &tasks[c];
+            let weight = self.weight(e);
+            let weighted = self.key(e).wrapping_mul(weight);
+            all.sum_key_weight = all.sum_key_weight.wrapping_add(weighted);
+            all.sum_weight += weight;
+        }
+        all
+    }
+
+    /// Returns V, rounded down.
+    pub fn avg_vruntime(&self, tasks: &Entities) -> i64 {
+        if self.sum_weight == 0 {
+            return self.common.competing(tasks).map_or(self.zero_vruntime, |c| tasks[c].vruntime);
+        }
+        let all = self.competitors(tasks);
+        self.zero_vruntime.wrapping_add(all.sum_key_weight.div_euclid(all.sum_weight))
+    }
+
+    /// Moves the reference to V and returns it.
+    pub fn follow_average(&mut self, tasks: &Entities) -> i64 {
+        let average = self.avg_vruntime(tasks);
+        self.move_zero(average.wrapping_sub(self.zero_vruntime));
+        average
+    }
+
+    fn move_zero(&mut self, by: i64) {
+        let shift = self.sum_weight.wrapping_mul(by);
+        self.sum_key_weight = self.sum_key_weight.wrapping_sub(shift);
+        self.zero_vruntime = self.zero_vruntime.wrapping_add(by);
+    }
+
+    /// Returns whether a virtual run time has not passed V; 7.2 multiplies in 128 bits.
+    #[inline]
+    fn eligible_at(&self, all: Competitors, vruntime: i64) -> bool {
+        let key = vruntime.wrapping_sub(self.zero_vruntime);
+        match self.version {
+            Version::V6_12 => all.sum_key_weight >= key.wrapping_mul(all.sum_weight),
+            Version::V7_2 => {
+                i128::from(all.sum_key_weight) >= i128::from(key) * i128::from(all.sum_weight)
+            }
+        }
+    }
+
+    #[inline]
+    pub fn is_eligible(&self, tasks: &Entities, id: TaskId) -> bool {
+        self.eligible_at(self.competitors(tasks), tasks[id].vruntime)
+    }
+
+    #[inline]
+    pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
+        let (key, weight) = (self.key(&tasks[id]), self.weight(&tasks[id]));
+        self.sum_key_weight = self.sum_key_weight.wrapping_add(key.wrapping_mul(weight));
+        self.sum_weight += weight;
+        self.tree.insert(tasks, id);
+    }
+
+    #[inline]
+    pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
+        self.tree.remove(tasks, id);
+        let (key, weight) = (self.key(&tasks[id]), self.weight(&tasks[id]));
+        self.sum_key_weight = self.sum_key_weight.wrapping_sub(key.wrapping_mul(weight));
+        self.sum_weight -= weight;
+    }
+
+    /// Returns the shortest and the longest slice among the competitors and `also`, ns.
+    pub fn slices(&self, tasks: &Entities, also: TaskId) -> (i64, i64) {
+        let own = tasks[also].slice;
+        let mut extremes = (own, own);
+        let running = self.common.competing(tasks).map(|c| ByDeadline::own(&tasks[c]));
+        for (_, shortest, longest) in self.tree.summary(tasks).into_iter().chain(running) {
+            extremes = (extremes.0.min(shortest), extremes.1.max(longest));
+        }
+        (i64::from(extremes.0), i64::from(extremes.1))
+    }
+
+    fn refresh_slice(&self, e: &mut Entity) {
+        if !e.custom_slice {
+            e.slice = self.base_slice as u32;
+        }
+    }
+
+    /// Sets the slice; 0 means the base slice.
+    pub fn set_slice(&self, e: &mut Entity, slice: i64) {
+        e.custom_slice = slice > 0;
+        if e.custom_slice {
+            e.slice = slice as u32;
+        }
+        self.refresh_slice(e);
+    }
+
+    /// Renews a deadline that has been reached; returns whether it had.
+    #[inline]
+    pub fn renew(&mut self, tasks: &mut Entities, id: TaskId) -> bool {
+        let e = &mut tasks[id];
+        if before(e.vruntime, e.deadline) {
+            return false;
+        }
+        self.refresh_slice(e);
+        e.deadline = e.vruntime.wrapping_add(self.vlen(e, i64::from(e.slice)));
+        self.follow_average(tasks);
+        true
+    }
+
+    /// Returns the distance from V and the lag bounded by it: the slice rule of the version.
+    pub fn lag(&mut self, tasks: &Entities, id: TaskId) -> (i64, i64) {
+        let average = self.follow_average(tasks);
+        let e = &tasks[id];
+        let limit = match self.version {
+            Version::V6_12 => (2 * i64::from(e.slice)).max(self.tick),
+            Version::V7_2 => self.slices(tasks, id).1 + self.tick,
+        };
+        let limit = self.vlen(e, limit);
+        let distance = average.wrapping_sub(e.vruntime);
+        (distance, distance.clamp(-limit, limit))
+    }
+
+    /// Places a task that is about to be queued at V minus its inflated lag.
+    pub fn place(&mut self, tasks: &mut Entities, id: TaskId, initial: bool) {
+        let average = self.follow_average(tasks);
+        let stored = tasks.ledger(id).vlag;
+        let matters = self.version == Version::V6_12 || stored != 0;
+        let mut lag = 0;
+        if self.features.has(Feature::PlaceLag) && self.common.nr > 0 && matters {
+            let load = self.competitors(tasks).sum_weight;
+            let own = self.weight(&tasks[id]);
+            lag = stored.wrapping_mul(load.wrapping_add(own)).wrapping_div(load.max(1));
+            if self.version >= Version::V7_2 && load < own {
+                self.move_zero(lag.wrapping_neg());
+            }
+        }
+        let e = &mut tasks[id];
+        self.refresh_slice(e);
+        e.vruntime = average.wrapping_sub(lag);
+        if e.rel_deadline {
+            e.rel_deadline = false;
+            e.deadline = e.deadline.wrapping_add(e.vruntime);
+            return;
+        }
+        let mut vslice = self.vlen(e, i64::from(e.slice));
+        if initial && self.features.has(Feature::PlaceDeadlineInitial) {
+            vslice /= 2;
+        }
+        e.deadline = e.vruntime.wrapping_add(vslice);
+    }
+
+    /// Returns the only competitor.
+    pub fn lone(&self, tasks: &Entities) -> Option<TaskId> {
+        self.common.competing(tasks).or(self.tree.leftmost())
+    }
+
+    /// Returns the running task if it competes and is eligible, and the best by deadline of it and
+    /// the eligible tasks of the tree.
+    #[inline]
+    pub fn eligible_runner(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
+        self.common.competing(tasks).filter(|&c| self.eligible_at(all, tasks[c].vruntime))
+    }
+
+    /// Returns the first eligible task in deadline order; the runner wins only if strictly first.
+    #[inline]
+    pub fn earliest(
+        &self,
+        tasks: &Entities,
+        all: Competitors,
+        runner: Option<TaskId>,
+    ) -> Option<TaskId> {
+        let best = self.first_eligible(tasks, all);
+        match (runner, best) {
+            (Some(r), Some(b)) if before(tasks[r].deadline, tasks[b].deadline) => runner,
+            (_, Some(_)) => best,
+            (Some(_), None) => runner,
+            (None, None) => self.tree.leftmost().or(self.common.competing(tasks)),
+        }
+    }
+
+    fn first_eligible(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
+        let first = self.tree.leftmost()?;
+        if self.eligible_at(all, tasks[first].vruntime) {
+            return Some(first);
+        }
+        let mut at = self.tree.root();
+        while let Some(id) = at {
+            let left = Timeline::left(tasks, id);
+            if left.is_some_and(|l| self.eligible_at(all, tasks[l].least)) {
+                at = left;
+            } else if self.eligible_at(all, tasks[id].vruntime) {
+                return at;
+            } else {
+                at = Timeline::right(tasks, id);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,558 @@
+//! The timeline tree: a red-black tree inside the arena.
+//!
+//! The August 2023 pick walks this tree and its answer depends on the shape, so the balancing is
+//! the classic one and nothing else: a new node is red; a red uncle is recoloured and the problem
+//! moves up two levels; otherwise an inner child is rotated outward and the grandparent rotated.
+//! Removal splices a node with fewer than two children; otherwise the in-order successor is
+//! relinked in the victim's place and takes its colour; the four textbook repairs follow. An equal
+//! key goes to the right.
+//!
+//! An [`Order`] says what the key is and what each node remembers about its subtree. The links
+//! live in the entities, so nothing is allocated, and a task is in at most one tree.
+
+use std::marker::PhantomData;
+
+use super::entity::{Entities, Entity, NIL, TaskId};
+
+/// Left and right as an index into `child`.
+const LEFT: usize = 0;
+const RIGHT: usize = 1;
+
+/// Returns true if virtual time `a` is before `b`, in wrapped comparison.
+#[inline]
+pub fn before(a: i64, b: i64) -> bool {
+    a.wrapping_sub(b) < 0
+}
+
+/// Returns the earlier of two virtual times.
+#[inline]
+pub fn earlier(a: i64, b: i64) -> i64 {
+    if before(b, a) { b } else { a }
+}
+
+/// What a tree is sorted by and what its nodes remember about their subtrees.
+pub trait Order {
+    /// The remembered value.
+    type Summary: Copy + PartialEq;
+    /// Key of the entity.
+    fn key(e: &Entity) -> i64;
+    /// What the entity itself contributes.
+    fn own(e: &Entity) -> Self::Summary;
+    /// What is remembered about the subtree below and including the entity.
+    fn stored(e: &Entity) -> Self::Summary;
+    /// Remembers it.
+    fn store(e: &mut Entity, summary: Self::Summary);
+    /// Joins two disjoint sets.
+    fn join(a: Self::Summary, b: Self::Summary) -> Self::Summary;
+}
+
+/// Sorted by virtual run time, nothing remembered: CFS.
+#[derive(Debug)]
+pub enum ByVruntime {}
+
+impl Order for ByVruntime {
+    type Summary = ();
+    #[inline]
+    fn key(e: &Entity) -> i64 {
+        e.vruntime
+    }
+    fn own(_: &Entity) {}
+    fn stored(_: &Entity) {}
+    fn store(_: &mut Entity, (): ()) {}
+    fn join((): (), (): ()) {}
+}
+
+/// Sorted by virtual run time, with the earliest deadline of the subtree: EEVDF of August 2023.
+#[derive(Debug)]
+pub enum ByVruntimeWithDeadline {}
+
+impl Order for ByVruntimeWithDeadline {
+    type Summary = i64;
+    #[inline]
+    fn key(e: &Entity) -> i64 {
+        e.vruntime
+    }
+    #[inline]
+    fn own(e: &Entity) -> i64 {
+        e.deadline
+    }
+    #[inline]
+    fn stored(e: &Entity) -> i64 {
+        e.least
+    }
+    #[inline]
+    fn store(e: &mut Entity, least: i64) {
+        e.least = least;
+    }
+    #[inline]
+    fn join(a: i64, b: i64) -> i64 {
+        earlier(a, b)
+    }
+}
+
+/// Sorted by deadline, with the least virtual run time and the extreme slices of the subtree:
+/// EEVDF from 6.6 on.
+#[derive(Debug)]
+pub enum ByDeadline {}
+
+impl Order for ByDeadline {
+    type Summary = (i64, u32, u32);
+    #[inline]
+    fn key(e: &Entity) -> i64 {
+        e.deadline
+    }
+    #[inline]
+    fn own(e: &Entity) -> (i64, u32, u32) {
+        (e.vruntime, e.slice, e.slice)
+    }
+    #[inline]
+    fn stored(e: &Entity) -> (i64, u32, u32) {
+        (e.least, e.shortest, e.longest)
+    }
+    #[inline]
+    fn store(e: &mut Entity, (least, shortest, longest): (i64, u32, u32)) {
+        e.least = least;
+        e.shortest = shortest;
+        e.longest = longest;
+    }
+    #[inline]
+    fn join(a: (i64, u32, u32), b: (i64, u32, u32)) -> (i64, u32, u32) {
+        (earlier(a.0, b.0), a.1.min(b.1), a.2.max(b.2))
+    }
+}
+
+/// Root and extreme nodes of a tree whose links live in the arena.
+#[derive(Debug)]
+pub struct Tree<O> {
+    root: u32,
+    leftmost: u32,
+    /// A task that has run is usually put back at the right end, which needs no descent.
+    rightmost: u32,
+    order: PhantomData<fn() -> O>,
+}
+
+impl<O> Default for Tree<O> {
+    fn default() -> Self {
+        Self { root: NIL, leftmost: NIL, rightmost: NIL, order: PhantomData }
+    }
+}
+
+#[inline]
+fn some(link: u32) -> Option<TaskId> {
+    if link == NIL { None } else { Some(TaskId(link)) }
+}
+
+/// The entity a link leads to.
+#[inline]
+fn at(nodes: &[Entity], link: u32) -> &Entity {
+    &nodes[link as usize]
+}
+
+#[inline]
+fn at_mut(nodes: &mut [Entity], link: u32) -> &mut Entity {
+    &mut nodes[link as usize]
+}
+
+#[inline]
+fn is_red(nodes: &[Entity], link: u32) -> bool {
+    link != NIL && at(nodes, link).red
+}
+
+/// Returns the side on which `child` hangs below `parent`.
+#[inline]
+fn side_of(nodes: &[Entity], parent: u32, child: u32) -> usize {
+    usize::from(at(nodes, parent).child[RIGHT] == child)
+}
+
+fn extreme(nodes: &[Entity], mut from: u32, side: usize) -> u32 {
+    while at(nodes, from).child[side] != NIL {
+        from = at(nodes, from).child[side];
+    }
+    from
+}
+
+impl<O: Order> Tree<O> {
+    /// Returns the root.
+    #[inline]
+    pub fn root(&self) -> Option<TaskId> {
+        some(self.root)
+    }
+
+    /// Returns the entity with the smallest key, the oldest among equals.
+    #[inline]
+    pub fn leftmost(&self) -> Option<TaskId> {
+        some(self.leftmost)
+    }
+
+    /// Returns the left child.
+    #[inline]
+    pub fn left(tasks: &Entities, id: TaskId) -> Option<TaskId> {
+        some(tasks[id].child[LEFT])
+    }
+
+    /// Returns the right child.
+    #[inline]
+    pub fn right(tasks: &Entities, id: TaskId) -> Option<TaskId> {
+        some(tasks[id].child[RIGHT])
+    }
+
+    /// Returns what the whole tree remembers.
+    #[inline]
+    pub fn summary(&self, tasks: &Entities) -> Option<O::Summary> {
+        self.root().map(|r| O::stored(&tasks[r]))
+    }
+
+    /// Returns the next entity in order.
+    pub fn successor(tasks: &Entities, id: TaskId) -> Option<TaskId> {
+        let nodes = tasks.nodes();
+        let right = at(nodes, id.0).child[RIGHT];
+        if right != NIL {
+            return some(extreme(nodes, right, LEFT));
+        }
+        let (mut below, mut above) = (id.0, at(nodes, id.0).parent);
+        while above != NIL && at(nodes, above).child[RIGHT] == below {
+            (below, above) = (above, at(nodes, above).parent);
+        }
+        some(above)
+    }
+
+    /// Calls `visit` for every entity in order.
+    pub fn for_each(&self, tasks: &Entities, mut visit: impl FnMut(TaskId)) {
+        let mut next = self.leftmost();
+        while let Some(id) = next {
+            visit(id);
+            next = Self::successor(tasks, id);
+        }
+    }
+
+    /// Inserts an entity that is in no tree; an equal key stays to its left.
+    #[inline]
+    pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
+        let nodes = tasks.nodes_mut();
+        let node = at_mut(nodes, id.0);
+        let (key, own) = (O::key(node), O::own(node));
+        node.child = [NIL; 2];
+        O::store(node, own);
+        let last = self.rightmost;
+        if last != NIL && !before(key, O::key(at(nodes, last))) {
+            Self::spread(nodes, last, own);
+            self.rightmost = id.0;
+            return self.link(nodes, id.0, last, RIGHT);
+        }
+        let (mut parent, mut link, mut side) = (NIL, self.root, LEFT);
+        let mut first = true;
+        while link != NIL {
+            let node = at_mut(nodes, link);
+            O::store(node, O::join(O::stored(node), own));
+            side = usize::from(!before(key, O::key(node)));
+            first &= side == LEFT;
+            (parent, link) = (link, node.child[side]);
+        }
+        if first {
+            self.leftmost = id.0;
+        }
+        if parent == NIL {
+            (self.root, self.rightmost) = (id.0, id.0);
+            let node = at_mut(nodes, id.0);
+            node.parent = NIL;
+            node.red = false;
+            return;
+        }
+        self.link(nodes, id.0, parent, side);
+    }
+
+    /// Hangs a new node below its parent and restores the balance.
+    #[inline]
+    fn link(&mut self, nodes: &mut [Entity], id: u32, parent: u32, side: usize) {
+        let node = at_mut(nodes, id);
+        node.parent = parent;
+        node.red = true;
+        let above = at_mut(nodes, parent);
+        above.child[side] = id;
+        if above.red {
+            self.repair_red(nodes, id, parent);
+        }
+    }
+
+    /// Adds a new node's own contribution upward; where nothing changes, nothing changes above.
+    #[inline]
+    fn spread(nodes: &mut [Entity], mut link: u32, own: O::Summary) {
+        if size_of::<O::Summary>() == 0 {
+            return;
+        }
+        while link != NIL {
+            let node = at_mut(nodes, link);
+            let joined = O::join(O::stored(node), own);
+            if joined == O::stored(node) {
+                return;
+            }
+            O::store(node, joined);
+            link = node.parent;
+        }
+    }
+
+    /// Repairs a red node below a red parent.
+    fn repair_red(&mut self, nodes: &mut [Entity], mut node: u32, mut parent: u32) {
+        loop {
+            // A red node is never the root, so the grandparent exists.
+            let grand = at(nodes, parent).parent;
+            let side = side_of(nodes, grand, parent);
+            let uncle = at(nodes, grand).child[1 - side];
+            if is_red(nodes, uncle) {
+                at_mut(nodes, parent).red = false;
+                at_mut(nodes, uncle).red = false;
+                node = grand;
+                parent = at(nodes, node).parent;
+                at_mut(nodes, node).red = parent != NIL;
+                if !is_red(nodes, parent) {
+                    return;
+                }
+                continue;
+            }
+            let mut top = parent;
+            if at(nodes, parent).child[1 - side] == node {
+                self.rotate(nodes, parent, side);
+                top = node;
+            }
+            self.rotate(nodes, grand, 1 - side);
+            at_mut(nodes, top).red = false;
+            at_mut(nodes, grand).red = true;
+            return;
+        }
+    }
+
+    /// Moves `down` towards `side`; its other child takes its place.
+    #[inline]
+    fn rotate(&mut self, nodes: &mut [Entity], down: u32, side: usize) {
+        let Entity { parent, child, .. } = *at(nodes, down);
+        let up = child[1 - side];
+        self.replace_child(nodes, parent, down, up);
+        let whole = O::stored(at(nodes, down));
+        let node = at_mut(nodes, up);
+        let inner = node.child[side];
+        node.parent = parent;
+        node.child[side] = down;
+        O::store(node, whole);
+        let node = at_mut(nodes, down);
+        node.parent = up;
+        node.child[1 - side] = inner;
+        if inner != NIL {
+            at_mut(nodes, inner).parent = down;
+        }
+        Self::recompute(nodes, down);
+    }
+
+    #[inline]
+    fn replace_child(&mut self, nodes: &mut [Entity], parent: u32, old: u32, new: u32) {
+        if parent == NIL {
+            self.root = new;
+        } else {
+            let child = &mut at_mut(nodes, parent).child;
+            child[usize::from(child[RIGHT] == old)] = new;
+        }
+    }
+
+    /// Recomputes what a node remembers from its children; returns true if it changed.
+    #[inline]
+    fn recompute(nodes: &mut [Entity], link: u32) -> bool {
+        if size_of::<O::Summary>() == 0 {
+            return false;
+        }
+        let node = at(nodes, link);
+        let mut summary = O::own(node);
+        for child in node.child {
+            if child != NIL {
+                summary = O::join(summary, O::stored(at(nodes, child)));
+            }
+        }
+        let changed = summary != O::stored(node);
+        O::store(at_mut(nodes, link), summary);
+        changed
+    }
+
+    /// Recomputes from `link` upward until nothing changes or `end` is reached.
+    #[inline]
+    fn propagate(nodes: &mut [Entity], mut link: u32, end: u32) {
+        while link != end && Self::recompute(nodes, link) {
+            link = at(nodes, link).parent;
+        }
+    }
+
+    /// Removes an entity that is in this tree.
+    #[inline]
+    pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
+        let nodes = tasks.nodes_mut();
+        let Entity { child: [left, right], parent, red, .. } = *at(nodes, id.0);
+        if left != NIL && right != NIL {
+            self.remove_inner(nodes, id.0);
+            return;
+        }
+        // An extreme node has at most one child, and that is a single red leaf.
+        if self.leftmost == id.0 {
+            self.leftmost = if right == NIL { parent } else { right };
+        }
+        if self.rightmost == id.0 {
+            self.rightmost = if left == NIL { parent } else { left };
+        }
+        let only = if left == NIL { right } else { left };
+        self.replace_child(nodes, parent, id.0, only);
+        Self::propagate(nodes, parent, NIL);
+        if only != NIL {
+            let only = at_mut(nodes, only);
+            only.parent = parent;
+            only.red = false;
+        } else if !red && parent != NIL {
+            self.repair_black(nodes, parent);
+        }
+    }
+
+    /// Removes a node with two children: its successor takes its place and colour.
+    fn remove_inner(&mut self, nodes: &mut [Entity], victim: u32) {
+        let Entity { child: [left, right], parent, red, .. } = *at(nodes, victim);
+        let heir = extreme(nodes, right, LEFT);
+        let Entity { child: [_, orphan], parent: heir_parent, red: heir_red, .. } =
+            *at(nodes, heir);
+        let hole = if heir == right { heir } else { heir_parent };
+        if heir != right {
+            at_mut(nodes, heir_parent).child[LEFT] = orphan;
+            if orphan != NIL {
+                at_mut(nodes, orphan).parent = heir_parent;
+            }
+            at_mut(nodes, heir).child[RIGHT] = right;
+            at_mut(nodes, right).parent = heir;
+        }
+        let whole = O::stored(at(nodes, victim));
+        let node = at_mut(nodes, heir);
+        node.child[LEFT] = left;
+        node.parent = parent;
+        node.red = red;
+        O::store(node, whole);
+        at_mut(nodes, left).parent = heir;
+        self.replace_child(nodes, parent, victim, heir);
+        if hole != heir {
+            Self::propagate(nodes, hole, heir);
+        }
+        Self::propagate(nodes, heir, NIL);
+        if orphan != NIL {
+            at_mut(nodes, orphan).red = false;
+        } else if !heir_red {
+            self.repair_black(nodes, hole);
+        }
+    }
+
+    /// Repairs a missing black node: the empty place below `parent` is one black short.
+    fn repair_black(&mut self, nodes: &mut [Entity], mut parent: u32) {
+        let mut short = NIL;
+        loop {
+            // The sibling of a place that is one black short is never empty, so that an empty
+            // place is never confused with it.
+            let side = side_of(nodes, parent, short);
+            let mut sibling = at(nodes, parent).child[1 - side];
+            if at(nodes, sibling).red {
+                at_mut(nodes, sibling).red = false;
+                at_mut(nodes, parent).red = true;
+                self.rotate(nodes, parent, side);
+                sibling = at(nodes, parent).child[1 - side];
+            }
+            let nephews = at(nodes, sibling).child;
+            if !is_red(nodes, nephews[LEFT]) && !is_red(nodes, nephews[RIGHT]) {
+                at_mut(nodes, sibling).red = true;
+                short = parent;
+                parent = at(nodes, short).parent;
+                if at(nodes, short).red || parent == NIL {
+                    at_mut(nodes, short).red = false;
+                    return;
+                }
+                continue;
+            }
+            if !is_red(nodes, nephews[1 - side]) {
+                at_mut(nodes, nephews[side]).red = false;
+                at_mut(nodes, sibling).red = true;
+                self.rotate(nodes, sibling, 1 - side);
+                sibling = at(nodes, parent).child[1 - side];
+            }
+            let far = at(nodes, sibling).child[1 - side];
+            at_mut(nodes, sibling).red = at(nodes, parent).red;
+            at_mut(nodes, parent).red = false;
+            at_mut(nodes, far).red = false;
+            self.rotate(nodes, parent, side);
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entity::TaskSpec;
+    use super::*;
+
+    type Deadlines = Tree<ByVruntimeWithDeadline>;
+
+    /// Checks colours, black heights, links and summaries; returns the black height.
+    fn check(tasks: &Entities, link: u32, parent: u32) -> usize {
+        if link == NIL {
+            return 1;
+        }
+        let e = at(tasks.nodes(), link);
+        assert_eq!(e.parent, parent);
+        let [l, r] = e.child;
+        if e.red {
+            assert!([l, r].iter().all(|&c| c == NIL || !at(tasks.nodes(), c).red), "red below red");
+        }
+        let least = [l, r]
+            .iter()
+            .filter(|&&c| c != NIL)
+            .fold(e.deadline, |least, &c| earlier(least, at(tasks.nodes(), c).least));
+        assert_eq!(e.least, least);
+        let heights = (check(tasks, l, link), check(tasks, r, link));
+        assert_eq!(heights.0, heights.1);
+        heights.0 + usize::from(!e.red)
+    }
+
+    /// A small generator, so that the sequence is the same everywhere.
+    fn next(state: &mut u64) -> u64 {
+        *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        *state >> 33
+    }
+
+    #[test]
+    fn stays_balanced_and_sorted_under_random_insertions_and_removals() {
+        let mut tasks = Entities::new(&vec![TaskSpec::default(); 200]);
+        let (mut tree, mut rng) = (Deadlines::default(), 1);
+        let mut inside = [false; 200];
+        for _ in 0..5000 {
+            let id = TaskId((next(&mut rng) % 200) as u32);
+            if inside[id.0 as usize] {
+                tree.remove(&mut tasks, id);
+            } else {
+                // Around the wrap, with many equal keys.
+                tasks[id].vruntime = i64::MAX.wrapping_add((next(&mut rng) % 64) as i64 - 32);
+                tasks[id].deadline = (next(&mut rng) % 1000) as i64;
+                tree.insert(&mut tasks, id);
+            }
+            inside[id.0 as usize] ^= true;
+            check(&tasks, tree.root, NIL);
+            if tree.root != NIL {
+                assert_eq!(tree.leftmost, extreme(tasks.nodes(), tree.root, LEFT));
+                assert_eq!(tree.rightmost, extreme(tasks.nodes(), tree.root, RIGHT));
+            }
+            assert!(tree.root == NIL || !at(tasks.nodes(), tree.root).red);
+            let mut seen = vec![];
+            tree.for_each(&tasks, |id| seen.push(id));
+            assert_eq!(seen.len(), inside.iter().filter(|&&i| i).count());
+            assert!(seen.windows(2).all(|w| !before(tasks[w[1]].vruntime, tasks[w[0]].vruntime)));
+        }
+    }
+
+    #[test]
+    fn equal_keys_keep_their_order_of_arrival() {
+        let mut tasks = Entities::new(&[TaskSpec::default(); 9]);
+        let mut tree = Tree::<ByVruntime>::default();
+        for i in [4, 2, 7, 0, 8, 1] {
+            tree.insert(&mut tasks, TaskId(i));
+        }
+        let mut seen = vec![];
+        tree.for_each(&tasks, |id| seen.push(id.0));
+        assert_eq!(seen, [4, 2, 7, 0, 8, 1]);
+    }
+}
