@@ -42,11 +42,19 @@ const fn rebuilt(
 const RFC: &str = "posting of 2018";
 
 /// Every governor.
+///
+/// Where limits are broken: menu 4.18.20 to 6.1 take a deep state for a stopped tick without a look at
+/// the limit; teo 5.3 to 5.10 take the first state that is too slow in place of the last that is fast
+/// enough; teo 6.5 takes state 1 of two on a utilised CPU; ladder moves one state at a time; haltpoll
+/// knows no limit but zero. Where disabled states are chosen: menu takes state 0 for a limit of zero;
+/// teo v1 to v5 end there when nothing fits before the tick; teo 6.1 to 7.2 when no state is fast
+/// enough; ladder steps and falls blindly; haltpoll knows two states.
 pub const GOVERNORS: &[GovernorEntry] = &[
     GovernorEntry {
         aliases: &["menu-4.18"],
         summary: "load-aware latency limit, first handling of a stopped tick",
         confidence: High,
+        respects_disabled: false,
         ..rebuilt(
             "menu-4.18.0",
             "4.18",
@@ -56,6 +64,8 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "load-aware latency limit, stopped tick handled as in 4.20",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "menu-4.18.20",
             "4.18.20",
@@ -66,6 +76,8 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     GovernorEntry {
         aliases: &["menu-4.20"],
         summary: "polling state in the scan, no load in the latency limit",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "menu-5.0",
             "5.0",
@@ -75,6 +87,8 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "intervals above 2^31 us are outliers",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "menu-5.3",
             "5.3",
@@ -84,6 +98,8 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "nanoseconds",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "menu-5.10",
             "5.10",
@@ -93,6 +109,8 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "guards against negative sleep lengths and refused entries",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "menu-6.1",
             "6.1",
@@ -102,6 +120,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "typical interval first, timer only when needed, no I/O wait",
+        respects_disabled: false,
         ..exact(
             "menu-6.12",
             "6.12",
@@ -112,6 +131,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     GovernorEntry {
         aliases: &["menu"],
         summary: "outliers dropped at either end",
+        respects_disabled: false,
         ..exact(
             "menu-7.2",
             "7.2",
@@ -123,6 +143,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
         aliases: &["teo-v1"],
         summary: "pattern of recent intervals first, timed-out polls not known",
         confidence: Low,
+        respects_disabled: false,
         ..rebuilt(
             "teo-rfc-v1",
             RFC,
@@ -134,6 +155,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
         summary: "second reading of v1: 2 us of tolerance, polling avoided",
         confidence: Low,
         fitted: true,
+        respects_disabled: false,
         ..rebuilt(
             "teo-rfc-v1-tolerant",
             RFC,
@@ -145,12 +167,14 @@ pub const GOVERNORS: &[GovernorEntry] = &[
         aliases: &["teo-v2"],
         summary: "patterns pass a spread test, sticky poll flag",
         confidence: Low,
+        respects_disabled: false,
         ..rebuilt("teo-rfc-v2", RFC, "v3 with a spread test", Maker::us::<EarlyHits<teo::Rfc2>>())
     },
     GovernorEntry {
         summary: "second reading of v2: intervals within an eighth of their mean, no poll flag",
         confidence: Low,
         fitted: true,
+        respects_disabled: false,
         ..rebuilt(
             "teo-rfc-v2-strict",
             RFC,
@@ -162,6 +186,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
         aliases: &["teo-v3"],
         summary: "no spread test, sticky poll flag",
         confidence: Medium,
+        respects_disabled: false,
         ..rebuilt(
             "teo-rfc-v3",
             RFC,
@@ -173,6 +198,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
         aliases: &["teo-v4"],
         summary: "outliers at the lower end count, sticky poll flag",
         confidence: Medium,
+        respects_disabled: false,
         ..rebuilt(
             "teo-rfc-v4",
             RFC,
@@ -183,6 +209,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     GovernorEntry {
         aliases: &["teo-v5"],
         summary: "stopped tick treated apart, sticky poll flag",
+        respects_disabled: false,
         ..exact(
             "teo-rfc-v5",
             RFC,
@@ -235,6 +262,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "stable fixes: ring, disabled states, latency limit",
+        respects_limits: false,
         ..exact(
             "teo-5.3",
             "5.3",
@@ -244,6 +272,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "a sleep up to the timer counts as endless",
+        respects_limits: false,
         ..exact(
             "teo-5.4",
             "5.4",
@@ -253,6 +282,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "nanoseconds, the core's residency",
+        respects_limits: false,
         ..exact(
             "teo-5.10",
             "5.10",
@@ -262,6 +292,7 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "hits and intercepts per bin, nine recent periods",
+        respects_disabled: false,
         ..exact(
             "teo-6.1",
             "6.1",
@@ -271,10 +302,13 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "shallower on utilised CPUs",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact("teo-6.5", "6.5", "Linux 6.5 (Ubuntu source package)", Maker::ns::<teo::Teo65>())
     },
     GovernorEntry {
         summary: "bins first, timer only when needed",
+        respects_disabled: false,
         ..exact(
             "teo-6.12",
             "6.12",
@@ -285,10 +319,13 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     GovernorEntry {
         aliases: &["teo"],
         summary: "tick wakeups and very short sleeps told apart",
+        respects_disabled: false,
         ..exact("teo-7.2", "7.2", "Linux 7.2.13 (Debian source package)", Maker::ns::<teo::Teo72>())
     },
     GovernorEntry {
         summary: "one step at a time, microseconds",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "ladder-4.18",
             "4.18",
@@ -299,6 +336,8 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     GovernorEntry {
         aliases: &["ladder"],
         summary: "one step at a time, nanoseconds; the same rules through 7.2",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "ladder-6.1",
             "6.1",
@@ -308,6 +347,8 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "guest polls before it halts, halts in microseconds",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "haltpoll-5.4",
             "5.4",
@@ -317,6 +358,8 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "halts in nanoseconds",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "haltpoll-5.10",
             "5.10",
@@ -326,6 +369,8 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     },
     GovernorEntry {
         summary: "small limits become none",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "haltpoll-6.12",
             "6.12",
@@ -336,6 +381,8 @@ pub const GOVERNORS: &[GovernorEntry] = &[
     GovernorEntry {
         aliases: &["haltpoll"],
         summary: "as 6.12",
+        respects_limits: false,
+        respects_disabled: false,
         ..exact(
             "haltpoll-7.2",
             "7.2",

@@ -72,19 +72,19 @@ pub fn read_trace(sources: Vec<Source>, options: Options, watch: &Watch) -> Resu
 
 /// A block of text and what was found in it.
 #[derive(Default)]
-struct Lane {
-    block: Block,
+struct Lane<'a> {
+    block: Block<'a>,
     batch: Batch,
 }
 
 /// Lanes that are read, taken apart and joined together.
 #[derive(Default)]
-struct Lanes {
-    lanes: Vec<Lane>,
+struct Lanes<'a> {
+    lanes: Vec<Lane<'a>>,
     filled: usize,
 }
 
-impl Lanes {
+impl Lanes<'_> {
     fn of(n: usize) -> Self {
         Self { lanes: (0..n).map(|_| Lane::default()).collect(), filled: 0 }
     }
@@ -107,7 +107,7 @@ impl Lanes {
 /// One source on its way into a trace.
 struct Reading<'a> {
     blocks: Blocks<'a>,
-    front: Lanes,
+    front: Lanes<'a>,
     style: Style,
     page: Option<Page>,
     strict: bool,
@@ -182,7 +182,7 @@ impl<'a> Reading<'a> {
         self.check(trace, watch.done())
     }
 
-    fn fill(&mut self, lanes: &mut Lanes, watch: &Watch) -> Result<()> {
+    fn fill(&mut self, lanes: &mut Lanes<'a>, watch: &Watch) -> Result<()> {
         lanes.filled = 0;
         for lane in &mut lanes.lanes {
             if !self.blocks.next(&mut lane.block, watch)? {

@@ -1,8 +1,7 @@
-"""Speed of the replay beside a governor loop a data scientist would compile with numba.
+"""Speed of the replay beside a governor loop that a data scientist would compile with numba.
 
-Run with ``pytest tests/python/bench/test_replay_speed.py --benchmark-only``; the numbers to look
-at are ratios of the rows of one run. Every row writes state, tick decision and verdict of every
-period.
+Run with ``pytest tests/python/bench/test_replay_speed.py --benchmark-enable``; what to look at are
+ratios between rows of one run. Every row writes state, tick decision and verdict of every period.
 """
 
 from __future__ import annotations
@@ -28,17 +27,16 @@ TABLE = _core.IdleTable(
 
 @pytest.fixture(scope="module")
 def stream():
-    """Timers from microseconds to a second; two thirds of the wakeups come before them."""
+    """Exponential times to the timer, log-normal times to the wakeup, whichever comes first."""
     rng = np.random.default_rng(7)
-    timer = np.exp(rng.uniform(np.log(5e3), np.log(1e9), N)).astype(np.int64)
-    early = rng.exponential(200_000, N).astype(np.int64)
-    wake = np.where(rng.random(N) < 2 / 3, np.minimum(early, timer), timer)
+    timer = rng.exponential(2e6, N).astype(np.int64)
+    wake = np.minimum(timer, rng.lognormal(np.log(1e5), 1.5, N).astype(np.int64))
     return timer, np.minimum(timer, TICK), wake
 
 
 @pytest.fixture(scope="module")
 def toy():
-    """A simple governor: hits and intercepts per bin, fading by an eighth."""
+    """Return a simple governor of hits and intercepts per bin that fade by an eighth."""
     numba = pytest.importorskip("numba")
 
     @numba.njit
