@@ -321,6 +321,11 @@ class Results:
             f"{len(self.cases)} cases x {n} repeats, metrics: {', '.join(self.metrics)})"
         )
 
+    def _repr_html_(self) -> str:
+        from tickless.results_views import of_results
+
+        return of_results(self).html()
+
 
 @dataclass(frozen=True, eq=False)
 class PublishedTable:
@@ -444,6 +449,9 @@ class PublishedTable:
             f"{len(self.cases)} cases, baseline {self.baseline!r})"
         )
 
+    def _repr_html_(self) -> str:
+        return self.compare()._repr_html_()
+
 
 class ResultSet(Mapping[str, "Results | PublishedTable"]):
     """Several benchmarks or machines: a mapping of `Results` or `PublishedTable`.
@@ -502,6 +510,11 @@ class ResultSet(Mapping[str, "Results | PublishedTable"]):
 
     def __repr__(self) -> str:
         return f"ResultSet({self.name!r}, {len(self)} tables: {', '.join(self)})"
+
+    def _repr_html_(self) -> str:
+        from tickless.results_views import of_set
+
+        return of_set(self).html()
 
 
 def kernel_index(kernels: Sequence[str], labels: Sequence[str], name: str) -> int:

@@ -20,7 +20,7 @@ COMMANDS = {
     "list": "show what is registered: governors, machines ...",
     "replay": "ask governors what they would have chosen on a trace",
     "timeline": "script one run queue and see who runs when",
-    "read": "read a trace or a table of idle states and say what is in it",
+    "read": "read any supported file and say what is in it",
     "validate": "check the installed package against a directory of golden data",
 }
 """Name and one-line summary of every command; the module has the same name."""
