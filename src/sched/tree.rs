@@ -44,6 +44,8 @@ pub trait Order {
     fn store(e: &mut Entity, summary: Self::Summary);
     /// Joins two disjoint sets.
     fn join(a: Self::Summary, b: Self::Summary) -> Self::Summary;
+    /// Whether taking an entity that contributed `part` out of a set may change `whole`.
+    fn rests_on(whole: Self::Summary, part: Self::Summary) -> bool;
 }
 
 /// Sorted by virtual run time, nothing remembered: CFS.
@@ -60,6 +62,10 @@ impl Order for ByVruntime {
     fn stored(_: &Entity) {}
     fn store(_: &mut Entity, (): ()) {}
     fn join((): (), (): ()) {}
+    #[inline]
+    fn rests_on((): (), (): ()) -> bool {
+        false
+    }
 }
 
 /// Sorted by virtual run time, with the earliest deadline of the subtree: EEVDF of August 2023.
@@ -87,6 +93,10 @@ impl Order for ByVruntimeWithDeadline {
     #[inline]
     fn join(a: i64, b: i64) -> i64 {
         earlier(a, b)
+    }
+    #[inline]
+    fn rests_on(whole: i64, part: i64) -> bool {
+        whole == part
     }
 }
 
@@ -118,6 +128,11 @@ impl Order for ByDeadline {
     #[inline]
     fn join(a: (i64, u32, u32), b: (i64, u32, u32)) -> (i64, u32, u32) {
         (earlier(a.0, b.0), a.1.min(b.1), a.2.max(b.2))
+    }
+    #[inline]
+    fn rests_on(whole: (i64, u32, u32), part: (i64, u32, u32)) -> bool {
+        // Where all slices are equal, one less changes nothing.
+        whole.0 == part.0 || (whole.1 != whole.2 && (whole.1 == part.1 || whole.2 == part.2))
     }
 }
 
@@ -370,10 +385,13 @@ impl<O: Order> Tree<O> {
         changed
     }
 
-    /// Recomputes from `link` upward until nothing changes or `end` is reached.
+    /// Takes a contribution out, upward from `link`, until nothing changes or `end` is reached.
     #[inline]
-    fn propagate(nodes: &mut [Entity], mut link: u32, end: u32) {
-        while link != end && Self::recompute(nodes, link) {
+    fn withdraw(nodes: &mut [Entity], mut link: u32, end: u32, part: O::Summary) {
+        while link != end
+            && O::rests_on(O::stored(at(nodes, link)), part)
+            && Self::recompute(nodes, link)
+        {
             link = at(nodes, link).parent;
         }
     }
@@ -382,7 +400,8 @@ impl<O: Order> Tree<O> {
     #[inline]
     pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
         let nodes = tasks.nodes_mut();
-        let Entity { child: [left, right], parent, red, .. } = *at(nodes, id.0);
+        let node = at(nodes, id.0);
+        let (own, Entity { child: [left, right], parent, red, .. }) = (O::own(node), *node);
         if left != NIL && right != NIL {
             self.remove_inner(nodes, id.0);
             return;
@@ -396,7 +415,7 @@ impl<O: Order> Tree<O> {
         }
         let only = if left == NIL { right } else { left };
         self.replace_child(nodes, parent, id.0, only);
-        Self::propagate(nodes, parent, NIL);
+        Self::withdraw(nodes, parent, NIL, own);
         if only != NIL {
             let only = at_mut(nodes, only);
             only.parent = parent;
@@ -430,9 +449,9 @@ impl<O: Order> Tree<O> {
         at_mut(nodes, left).parent = heir;
         self.replace_child(nodes, parent, victim, heir);
         if hole != heir {
-            Self::propagate(nodes, hole, heir);
+            Self::withdraw(nodes, hole, heir, O::own(at(nodes, heir)));
         }
-        Self::propagate(nodes, heir, NIL);
+        Self::withdraw(nodes, heir, NIL, O::own(at(nodes, victim)));
         if orphan != NIL {
             at_mut(nodes, orphan).red = false;
         } else if !heir_red {
