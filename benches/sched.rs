@@ -385,8 +385,11 @@ fn lines() -> Vec<Line> {
     all
 }
 
+/// The kernel's figures at the three sizes.
+type Kernel = [&'static str; 3];
+
 /// Policies with the kernel's figures for pick, sleep + wake, and switch.
-const POLICIES: [(&str, [&str; 3], [&str; 3], [&str; 3]); 5] = [
+const POLICIES: [(&str, Kernel, Kernel, Kernel); 5] = [
     ("cfs", ["2", "2", "2"], ["54", "88", "124"], ["26", "29", "46"]),
     ("eevdf", ["8", "13", "17"], ["74", "119", "154"], ["45", "61", "93"]),
     ("eevdf-curb", ["4", "3", "4"], ["74", "119", "152"], ["44", "63", "92"]),
