@@ -22,5 +22,7 @@ pub mod idle;
 
 pub mod sched;
 
+pub mod input;
+
 #[cfg(feature = "python")]
 pub mod python;

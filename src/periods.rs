@@ -186,16 +186,6 @@ impl<'a> Periods<'a> {
         self.columns.rejected.get(i) != 0
     }
 
-    /// Periods in which `table_mask` and the period's own mask disable all of `n_states` states.
-    pub fn count_all_disabled(&self, table_mask: u16, n_states: usize) -> usize {
-        let all = ((1u32 << n_states) - 1) as u16;
-        match self.columns.disabled {
-            Column::Scalar(m) if (m | table_mask) & all == all => self.len,
-            Column::Scalar(_) => 0,
-            Column::Slice(s) => s.iter().filter(|&&m| (m | table_mask) & all == all).count(),
-        }
-    }
-
     /// What all scalars say; the starting content of every block given to [`Periods::gather`].
     pub fn template(&self) -> Period {
         let c = &self.columns;

@@ -6,8 +6,10 @@ first used, so ``import tickless`` costs little more than numpy.
 
 from __future__ import annotations
 
+import sys as _sys
 import warnings as _warnings
 from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tickless._core import DEBUG_BUILD as _DEBUG_BUILD
@@ -23,17 +25,39 @@ from tickless.errors import (
 
 if TYPE_CHECKING:
     from tickless.catalogue import governors, machines, policies
+    from tickless.comparison import Comparison, ComparisonSet
+    from tickless.example import example_trace
+    from tickless.idle_counters import IdleCounters, read_idle_counters
+    from tickless.idle_csv import read_idle_csv
+    from tickless.idle_dump import CpuidleDump, read_idle_dump, read_idle_table, read_sysfs
     from tickless.idle_table import IdleTable
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
+    from tickless.published import published, reports
+    from tickless.readers import read_benchmark, read_comparison, read_mmtests
+    from tickless.reading import read
+    from tickless.regression import assert_no_regression
     from tickless.replay import Replay, replay
+    from tickless.results import Metric, PublishedTable, Results, ResultSet
+    from tickless.tables.catalogue import styles
     from tickless.timeline import Timeline, timeline
+    from tickless.trace import Trace, read_trace
 
 _HOME = {
     # lists
     "governors": "tickless.catalogue",
     "machines": "tickless.catalogue",
     "policies": "tickless.catalogue",
+    # results and comparison
+    "Comparison": "tickless.comparison",
+    "ComparisonSet": "tickless.comparison",
+    "Metric": "tickless.results",
+    "PublishedTable": "tickless.results",
+    "ResultSet": "tickless.results",
+    "Results": "tickless.results",
+    "assert_no_regression": "tickless.regression",
+    "styles": "tickless.tables.catalogue",
+    "reports": "tickless.published",
     # replay
     "IdlePeriods": "tickless.periods",
     "IdleTable": "tickless.idle_table",
@@ -43,25 +67,65 @@ _HOME = {
     # timeline
     "Timeline": "tickless.timeline",
     "timeline": "tickless.timeline",
+    # results from elsewhere
+    "published": "tickless.published",
+    "read_benchmark": "tickless.readers",
+    "read_comparison": "tickless.readers",
+    "read_mmtests": "tickless.readers",
+    "CpuidleDump": "tickless.idle_dump",
+    "IdleCounters": "tickless.idle_counters",
+    "Trace": "tickless.trace",
+    "example_trace": "tickless.example",
+    "read": "tickless.reading",
+    "read_idle_counters": "tickless.idle_counters",
+    "read_idle_csv": "tickless.idle_csv",
+    "read_idle_dump": "tickless.idle_dump",
+    "read_idle_table": "tickless.idle_dump",
+    "read_sysfs": "tickless.idle_dump",
+    "read_trace": "tickless.trace",
 }
 
 __all__ = [
+    "Comparison",
+    "ComparisonSet",
+    "CpuidleDump",
+    "IdleCounters",
     "IdlePeriods",
     "IdleTable",
     "InputError",
     "InvalidParameterError",
     "Machine",
+    "Metric",
+    "PublishedTable",
     "Replay",
+    "ResultSet",
+    "Results",
     "ShapeError",
     "TicklessError",
     "TicklessWarning",
     "Timeline",
+    "Trace",
     "UnknownNameError",
     "__version__",
+    "assert_no_regression",
+    "example_trace",
     "governors",
     "machines",
     "policies",
+    "published",
+    "read",
+    "read_benchmark",
+    "read_comparison",
+    "read_idle_counters",
+    "read_idle_csv",
+    "read_idle_dump",
+    "read_idle_table",
+    "read_mmtests",
+    "read_sysfs",
+    "read_trace",
     "replay",
+    "reports",
+    "styles",
     "timeline",
 ]
 
@@ -83,3 +147,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(_ModuleType):
+    """A package whose functions stay themselves although their modules have the same names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOME and isinstance(value, _ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package

@@ -1,15 +1,15 @@
-"""Types of the compiled core; one section per room."""
+"""Compiled core; use the names in `tickless`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-VERSION: Final[str]
-DEBUG_BUILD: Final[bool]
+VERSION: str
+DEBUG_BUILD: bool
 
-# Machines ------------------------------------------------------------------------------------
+# machines and idle tables
 
 def machine_names() -> list[str]: ...
 def machine(name: str) -> dict[str, Any]: ...
@@ -28,10 +28,10 @@ class IdleTable:
     @property
     def warnings(self) -> list[str]: ...
 
-# Idle governors and replay -------------------------------------------------------------------
+# idle governors and replay
 
-RULES: Final[list[str]]
-FOREIGN_CONTEXT: Final[list[str]]
+RULES: list[str]
+FOREIGN_CONTEXT: list[str]
 
 @final
 class IdleContext:
@@ -104,3 +104,14 @@ def timeline_programs(setup: Mapping[str, Any], programs: Mapping[str, Any]) -> 
 def scheduling_vectors(
     rule: str, values: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+
+# Traces and idle tables from files -----------------------------------------------------------
+
+def read_trace(
+    sources: Sequence[Any],
+    errors: str,
+    unit_ns: int | None,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, Any]: ...
+def read_idle_dump(source: Any) -> dict[str, Any]: ...
+def detect_format(head: bytes) -> str: ...

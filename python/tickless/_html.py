@@ -13,7 +13,7 @@ from html import escape
 _STYLE = """<style>
 .tickless{font-variant-numeric:tabular-nums;border-collapse:collapse;margin:.5em 0;font-size:90%}
 .tickless caption{text-align:left;font-weight:600;padding:.2em 0;caption-side:top}
-.tickless th,.tickless td{padding:.15em .7em;text-align:right;white-space:nowrap;border:0}
+.tickless th,.tickless td{padding:.15em .55em;text-align:right;white-space:nowrap;border:0}
 .tickless th{border-bottom:1px solid currentColor;font-weight:600;vertical-align:bottom}
 .tickless tbody tr:nth-child(even){background:rgba(127,127,127,.10)}
 .tickless .l{text-align:left}
@@ -75,8 +75,9 @@ def table(
     below = "".join(f"<li>{escape(n)}</li>" for n in notes)
     below = f'<ul class="tickless-notes">{below}</ul>' if below else ""
     return (
-        f'{_STYLE}<table class="tickless">{title}<thead><tr>{head}</tr></thead>'
-        f"<tbody>\n{body}</tbody></table>{below}"
+        f'{_STYLE}<div style="overflow-x:auto"><table class="tickless">{title}'
+        f"<thead><tr>{head}</tr></thead>"
+        f"<tbody>\n{body}</tbody></table></div>{below}"
     )
 
 
@@ -96,6 +97,7 @@ def page(title: str, parts: Iterable[str]) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)}</title><style>body{{font-family:system-ui,sans-serif;"
-        "max-width:75em;margin:2em auto;padding:0 1em}svg,img{max-width:100%;height:auto}"
+        "max-width:95em;margin:2em auto;padding:0 1em}h1{font-size:1.4em}"
+        "svg,img{max-width:100%;height:auto}"
         f"</style></head><body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
     )

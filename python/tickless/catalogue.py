@@ -117,8 +117,8 @@ def governors() -> Catalogue:
     -------
     Catalogue
         Entries say which kernel each text is from (`source`), whether it is ``exact`` or
-        ``reconstructed`` (`exactness`), with which `confidence`, and whether its choices always obey
-        the latency limit (`respects_limits`) and disabled states (`respects_disabled`).
+        ``reconstructed`` (`text`), with which `confidence`, and whether its choices always
+        obey the latency limit (`respects_limits`) and disabled states (`respects_disabled`).
 
     Examples
     --------
@@ -179,8 +179,8 @@ def policies() -> Catalogue:
     -------
     Catalogue
         Entries also hold the `features` of that kernel version with their defaults, the `tunables`
-        as (value on one CPU in ns, grows with the CPU count), and whether tasks may have
-        `custom_slices`.
+        as (value on one CPU in ns, grows with the CPU count), the task `classes` it knows, and
+        whether tasks may have `custom_slices`.
 
     Examples
     --------

@@ -112,7 +112,7 @@ def replay(
         recorded = _core.canonical_governor(recorded)
 
     call = _Call(wanted, plan, periods, hz, add_exit_latency, threads)
-    again = follow == "own" and periods.entered is not None and periods.selected is not None
+    again = follow == "own" and _comparable(periods, plan)
     with _progress(progress, len(wanted) * len(periods) * (2 if again else 1)) as report:
         columns = call.run(entered, trace_decisions, report, 0)
         state = columns["state"]
@@ -120,7 +120,7 @@ def replay(
             # What the model would have chosen had it seen what the machine's governor saw.
             seen = _followed(periods, "recorded")
             state = call.run(seen, False, report, len(wanted) * len(periods))["state"]
-    notes = [*periods.notes, *where, *_notes(plan)]
+    notes = [*periods.notes, *where, *_notes(periods, plan)]
     return Replay(
         governors=tuple(names),
         periods=periods,
@@ -135,7 +135,7 @@ def replay(
         verdict=freeze(columns["verdict"]),
         predicted_ns=_maybe(columns, "predicted_ns"),
         rule=_maybe(columns, "rule"),
-        agreement=_agreement(state, periods),
+        agreement=_agreement(state, periods) if _comparable(periods, plan) else None,
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -503,9 +503,18 @@ class _Call:
         return joined
 
 
-def _agreement(state: NDArray[np.uint8], periods: IdlePeriods) -> NDArray[np.float64] | None:
+def _comparable(periods: IdlePeriods, plan: _Plan) -> bool:
+    """Return whether the recorded states are states of these tables."""
     if periods.selected is None or periods.entered is None or not len(periods):
-        return None
+        return False
+    return _deepest_recorded(periods) < min(len(table) for table, _ in plan)
+
+
+def _deepest_recorded(periods: IdlePeriods) -> int:
+    return max(int(periods.column(name).max()) for name in ("entered", "selected"))
+
+
+def _agreement(state: NDArray[np.uint8], periods: IdlePeriods) -> NDArray[np.float64]:
     return freeze((state == periods.column("selected")).mean(axis=1))
 
 
@@ -513,14 +522,29 @@ def _maybe(columns: dict[str, NDArray[Any]], name: str) -> NDArray[Any] | None:
     return freeze(columns[name]) if name in columns else None
 
 
-def _notes(plan: _Plan) -> list[str]:
+def _notes(periods: IdlePeriods, plan: _Plan) -> list[str]:
     notes: list[str] = []
-    for table, _ in plan:
+    if periods.selected is not None and len(periods) and not _comparable(periods, plan):
+        notes.append(
+            f"the recorded states go up to {_deepest_recorded(periods)}, beyond this idle table: "
+            "it is not that of the recorded machine, so agreement is not measured"
+        )
+    for table, index in plan:
         notes += table.notes
         if len(table) == 1:
-            notes.append("a single-state table never asks its governor: state 0 throughout")
-        elif table.disabled.all():
-            notes.append("all states are disabled: the kernel's answer is state 0")
+            notes.append("a table with one state: no governor is asked")
+            continue
+        every = (1 << len(table)) - 1
+        off = sum(1 << i for i in np.flatnonzero(table.disabled).tolist())
+        if periods.disabled is not None:
+            dark = int(((_pick(periods.column("disabled"), index) | off) & every == every).sum())
+        else:
+            dark = len(periods) if off == every else 0
+        if dark:
+            notes.append(
+                f"all states are disabled in {dark} of {len(periods)} periods; the governors "
+                "answer as the kernel's do, most of them with state 0"
+            )
     return notes
 
 

@@ -25,7 +25,10 @@ from tickless._programs import (
 from tickless.errors import InvalidParameterError, UnknownNameError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
+    from matplotlib.figure import Figure
 
 _WORDS = _core.scheduling_words()
 
@@ -139,6 +142,64 @@ class Timeline:
                 mask = np.ma.getmaskarray(column)
                 data[name] = pd.arrays.IntegerArray(column.data.copy(), mask)
         return pd.DataFrame(data)
+
+    def plot(
+        self,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> Figure:
+        """Draw who runs when, one row per task, and the lag below.
+
+        A bar is running, a thin line waiting, nothing is sleeping; triangles are wake-ups, filled
+        where the woken task took the CPU at once; a stroke is where a runnable task lost the CPU.
+        Below, for policies with virtual time, how far each task lies behind the average (EEVDF) or
+        `min_vruntime` (CFS).
+
+        Parameters
+        ----------
+        start_ns, end_ns : int, optional
+            Part of the run to draw; all of it if None.
+        names : sequence of str, optional
+            One per task, in place of "task 0, nice 0".
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        InvalidParameterError
+            Without rows, with more than 60 tasks, or for an empty part of the run.
+        """
+        from tickless.plots.timeline import draw
+
+        return draw(self, start_ns, end_ns, names)
+
+    def to_perfetto(self, path: str | Path, *, names: Sequence[str] | None = None) -> None:
+        """Write a Chrome trace-event JSON file, for https://ui.perfetto.dev and chrome://tracing.
+
+        Tracks: what the CPU runs; per task when it runs, when it waits, its wake-ups and
+        preemptions; counters for the length of the queue and each task's lag.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, replaced if it exists.
+        names : sequence of str, optional
+            One per task, in place of "task 0".
+
+        Raises
+        ------
+        InvalidParameterError
+            If the timeline has no rows.
+        OSError
+            If the file cannot be written.
+        """
+        from tickless._perfetto import write
+
+        write(self, path, names)
 
     def __str__(self) -> str:
         lines = ["  ".join(f"{name:>15}" for name in ("task", *_SHOWN))]

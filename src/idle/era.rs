@@ -4,6 +4,8 @@
 //! Values of both eras are kept in 64-bit variables here; whatever the old kernels stored in 32 bits
 //! is cut to 32 bits at the same place.
 
+use std::hint::select_unpredictable;
+
 use super::governor::{IdleContext, Rule, Selection};
 use crate::machine::{IdleTable, MAX_STATES};
 
@@ -85,6 +87,12 @@ pub struct States {
     /// Target residencies, in the era's unit; 0 beyond the last state, as in the driver's table.
     pub target: [i64; MAX_STATES + 1],
     polling: bool,
+    /// Bit i set: state i exists.
+    all: u32,
+    /// Targets ascend.
+    ordered: bool,
+    /// Largest exit latency.
+    slowest: i64,
 }
 
 impl States {
@@ -95,11 +103,16 @@ impl States {
             exit: [0; MAX_STATES + 1],
             target: [0; MAX_STATES + 1],
             polling: table.states()[0].polling,
+            all: (1 << table.len()) - 1,
+            ordered: false,
+            slowest: 0,
         };
         for (i, s) in table.states().iter().enumerate() {
             states.exit[i] = E::time(s.exit_latency) as i64;
             states.target[i] = E::time(s.target_residency) as i64;
         }
+        states.ordered = states.target[..states.n].is_sorted();
+        states.slowest = states.exit.into_iter().max().unwrap_or(0);
         states
     }
 
@@ -109,22 +122,40 @@ impl States {
         i == 0 && self.polling
     }
 
-    /// Keeps the tick, and goes shallower if the choice is deeper than `floor` and does not fit the
-    /// time `until_event`.
-    #[inline]
-    pub fn keep_tick(
-        &self,
-        cx: &IdleContext,
-        choice: &mut Selection,
-        floor: usize,
-        until_event: u64,
-    ) {
-        choice.stop_tick = false;
-        let until_event = until_event as i64;
-        if choice.state > floor && self.target[choice.state] > until_event {
-            choice.state = self.shallower(cx, choice.state, until_event);
-            choice.rule = Rule::NextTick;
+    /// Bit i set: state i is enabled.
+    #[inline(always)]
+    pub fn enabled(&self, cx: &IdleContext) -> u32 {
+        !u32::from(cx.disabled) & self.all
+    }
+
+    /// True if targets ascend, nothing is disabled, and nothing is too slow for the limit in ns: then
+    /// the deepest state that fits a time can be found without a scan.
+    #[inline(always)]
+    pub fn is_open(&self, cx: &IdleContext) -> bool {
+        self.ordered & (self.enabled(cx) == self.all) & (self.slowest <= cx.latency_limit)
+    }
+
+    /// The last state with a target of at most `duration`; 0 if there is none.
+    ///
+    /// Without branches on the data: which state it is, is as good as random.
+    #[inline(always)]
+    pub fn last_fitting(&self, duration: i64) -> usize {
+        let mut last = 0;
+        for i in 1..self.n {
+            last = select_unpredictable(self.target[i] <= duration, i, last);
         }
+        last
+    }
+
+    /// `idx` if its target is at most `duration`, else a shallower state; `last` is
+    /// [`States::last_fitting`] of `duration`.
+    #[inline(always)]
+    pub fn fit(&self, cx: &IdleContext, idx: usize, duration: i64, last: usize) -> usize {
+        if self.ordered && self.enabled(cx) == self.all {
+            // No need to know `idx` to know `last`: the two are worked out side by side.
+            return idx.min(last);
+        }
+        if self.target[idx] > duration { self.shallower(cx, idx, duration) } else { idx }
     }
 
     /// The deepest enabled state below `idx` with a target of at most `duration`, else the shallowest
@@ -143,6 +174,23 @@ impl States {
         }
         found
     }
+
+    /// Keeps the tick, and goes shallower if the choice does not fit the time `until_event`.
+    #[inline]
+    pub fn keep_tick(&self, cx: &IdleContext, choice: &mut Selection, until_event: u64) {
+        choice.stop_tick = false;
+        // A branch, since it is rare that the choice does not fit.
+        if self.target[choice.state] > until_event as i64 {
+            choice.state = self.shallower(cx, choice.state, until_event as i64);
+            choice.rule = Rule::NextTick;
+        }
+    }
+}
+
+/// Index of the highest bit; 0 without any.
+#[inline(always)]
+pub fn highest(mask: u32) -> u32 {
+    31 - (mask | 1).leading_zeros()
 }
 
 #[cfg(test)]

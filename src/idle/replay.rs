@@ -55,8 +55,6 @@ pub struct Decisions {
     pub predicted: Vec<i64>,
     /// Codes of the rules; empty unless traced.
     pub rule: Vec<u8>,
-    /// What looked odd.
-    pub notes: Vec<String>,
 }
 
 /// Replays all `governors` on `periods`.
@@ -75,7 +73,6 @@ pub fn replay(
     check(table, periods, options)?;
     let order = periods.by_cpu();
     let mut decisions = Decisions::zeroed(governors.len(), periods.len(), options.trace);
-    decisions.notes = notes(table, periods);
     if !decisions.state.is_empty() {
         let stream = |range| Stream {
             periods,
@@ -119,18 +116,6 @@ fn check(table: &IdleTable, periods: &Periods<'_>, options: &Options<'_>) -> Res
     }
 }
 
-fn notes(table: &IdleTable, periods: &Periods<'_>) -> Vec<String> {
-    let dark = periods.count_all_disabled(table.disabled_mask(), table.len());
-    if dark == 0 || table.len() == 1 {
-        return Vec::new();
-    }
-    vec![format!(
-        "all states are disabled in {dark} of {} periods; the governors answer as the kernel's do, \
-         most of them with state 0",
-        periods.len()
-    )]
-}
-
 /// One governor on one CPU.
 struct Job<'a> {
     governor: usize,
@@ -152,14 +137,14 @@ fn run_jobs<'a>(
     };
     let (foreign, own): (Vec<_>, Vec<_>) =
         jobs.into_iter().partition(|j| matches!(governors[j.governor], Chosen::Object(_)));
-    let parallel = || own.into_par_iter().map(one).collect::<Vec<_>>();
     // The first error in the order of the jobs, whichever thread came first.
-    match options.threads {
-        Some(n) => pool(n)?.install(parallel),
-        None => parallel(),
-    }
-    .into_iter()
-    .collect::<Result<()>>()?;
+    let results: Vec<Result<()>> = match options.threads {
+        Some(1) => own.into_iter().map(one).collect(),
+        _ if own.len() < 2 => own.into_iter().map(one).collect(),
+        Some(n) => pool(n)?.install(|| own.into_par_iter().map(one).collect()),
+        None => own.into_par_iter().map(one).collect(),
+    };
+    results.into_iter().collect::<Result<()>>()?;
     foreign.into_iter().try_for_each(one)
 }
 
@@ -218,7 +203,6 @@ impl Decisions {
             verdict: vec![0; n],
             predicted: vec![0; traced],
             rule: vec![0; traced],
-            notes: Vec::new(),
         }
     }
 

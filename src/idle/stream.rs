@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::era::{Ns, States};
 use super::governor::{Device, Governor, IdleContext, IdleOutcome, NO_PREDICTION, Rule, Selection};
 use crate::error::Result;
-use crate::machine::IdleTable;
+use crate::machine::{IdleTable, MAX_STATES};
 use crate::periods::{CpuOrder, Period, Periods};
 use crate::watch::Watch;
 
@@ -209,16 +209,15 @@ impl Core {
             return FITS;
         }
         let enabled = !u32::from(period.disabled | self.table_disabled);
-        let residency = self.residency(period, state);
-        if residency < self.states.target[state] {
-            let shallower = enabled & ((1 << state) - 1);
-            return if shallower != 0 { ABOVE } else { FITS };
-        }
-        let exit = self.states.exit[state];
+        let (residency, exit) = (self.residency(period, state), self.states.exit[state]);
+        let below = enabled & ((1 << state) - 1);
         let next = state + 1 + (enabled >> (state + 1)).trailing_zeros() as usize;
-        let too_shallow = residency > exit
-            && next < self.states.n
-            && residency.wrapping_sub(exit) >= self.states.target[next];
-        if too_shallow { BELOW } else { FITS }
+        let deeper = next.min(MAX_STATES);
+        // Verdicts are as good as random: no branches here.
+        let short = residency < self.states.target[state];
+        let pays = (next < self.states.n)
+            & (residency > exit)
+            & (residency.wrapping_sub(exit) >= self.states.target[deeper]);
+        ABOVE * u8::from(short & (below != 0)) + BELOW * u8::from(!short & pays)
     }
 }

@@ -21,7 +21,7 @@ use crate::periods::{Column, Columns, Periods};
 
 /// Every governor of the catalogue as a dict.
 ///
-/// Keys: ``name``, ``aliases`` (tuple), ``summary``, ``kernel``, ``source``, ``exactness`` (``"exact"`` or
+/// Keys: ``name``, ``aliases`` (tuple), ``summary``, ``kernel``, ``source``, ``text`` (``"exact"`` or
 /// ``"reconstructed"``), ``confidence`` (``"full"``, ``"high"``, ``"medium"``, ``"low"``), ``fitted`` (bool),
 /// ``era`` (``"us"`` or ``"ns"``), ``respects_limits``, ``respects_disabled`` (bool).
 #[pyfunction]
@@ -33,7 +33,7 @@ pub fn governors(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         d.set_item("summary", g.summary)?;
         d.set_item("kernel", g.kernel)?;
         d.set_item("source", g.source)?;
-        d.set_item("exactness", exactness(g.exactness))?;
+        d.set_item("text", exactness(g.exactness))?;
         d.set_item("confidence", confidence(g.confidence))?;
         d.set_item("fitted", g.fitted)?;
         d.set_item("era", g.era())?;
@@ -42,17 +42,6 @@ pub fn governors(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         Ok(d)
     };
     GOVERNORS.iter().map(as_dict).collect()
-}
-
-/// The registered name behind a name or alias.
-///
-/// Raises
-/// ------
-/// UnknownNameError
-///     For a name that no governor has; lists the nearest.
-#[pyfunction]
-pub fn canonical_governor(name: &str) -> PyResult<&'static str> {
-    Ok(find("governor", GOVERNORS, name)?.name)
 }
 
 fn exactness(e: Exactness) -> &'static str {
@@ -69,6 +58,17 @@ fn confidence(c: Confidence) -> &'static str {
         Confidence::Medium => "medium",
         Confidence::Low => "low",
     }
+}
+
+/// The registered name of a governor, given its name or an alias.
+///
+/// Raises
+/// ------
+/// UnknownNameError
+///     With the nearest names.
+#[pyfunction]
+pub fn canonical_governor(name: &str) -> PyResult<&'static str> {
+    Ok(find("governor", GOVERNORS, name)?.name)
 }
 
 /// The governor that stands for a kernel version, for every family that version had.
@@ -140,7 +140,7 @@ fn claim(c: Claim) -> &'static str {
 /// -------
 /// dict
 ///     ``state`` (uint8), ``stop_tick`` (bool), ``verdict`` (uint8), each of shape (n_governors, n_periods);
-///     ``notes`` (list of str); when traced ``predicted_ns`` (int64, -1 where nothing is predicted) and
+///     when traced also ``predicted_ns`` (int64, -1 where nothing is predicted) and
 ///     ``rule`` (uint8, index into `RULES`).
 ///
 /// Raises
@@ -203,7 +203,6 @@ fn as_dict(
         out.set_item("predicted_ns", matrix(py, shape, d.predicted)?)?;
         out.set_item("rule", matrix(py, shape, d.rule)?)?;
     }
-    out.set_item("notes", d.notes)?;
     Ok(out)
 }
 

@@ -6,6 +6,7 @@
 mod errors;
 mod idle;
 mod idle_object;
+mod input;
 mod machine;
 mod run;
 mod sched;
@@ -20,6 +21,8 @@ pub mod _core {
     use super::idle::{canonical_governor, governors, nearest_governors, replay_columns};
     #[pymodule_export]
     use super::idle_object::{IdleContext, IdleOutcome};
+    #[pymodule_export]
+    use super::input::{detect_format, read_idle_dump, read_trace};
     #[pymodule_export]
     use super::machine::{machine, machine_names};
     #[pymodule_export]

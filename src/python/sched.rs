@@ -166,6 +166,8 @@ pub fn policies(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         dict.set_item("source", policy.source)?;
         dict.set_item("features", features)?;
         dict.set_item("tunables", tunables)?;
+        let classes = sched::CLASSES.iter().filter(|(_, class)| policy.classes.contains(class));
+        dict.set_item("classes", classes.map(|(word, _)| *word).collect::<Vec<_>>())?;
         dict.set_item("custom_slices", policy.custom_slices)?;
         dict.set_item("blank_columns", policy.blank_columns)?;
         Ok(dict)

@@ -1,10 +1,12 @@
 //! Tasks as the scheduler sees them: one arena for all run queues, addressed by number.
 //!
 //! What the tree and the pick read of a task fills one cache line ([`Entity`]); what only charging
-//! and placement need lies in a second array ([`Ledger`]). Nothing is allocated after construction.
+//! and placement need lies in a second array ([`Ledger`]), what only the O(1) scheduler needs in a
+//! third. Nothing is allocated after construction.
 
 use std::ops::{Index, IndexMut};
 
+use super::o1::Interactivity;
 use super::weights::{self, IDLE_WEIGHT, Weight};
 
 /// "No entity" in the links of the tree.
@@ -24,6 +26,11 @@ pub enum Class {
     Batch,
     /// SCHED_IDLE: weight 3 whatever the nice value.
     Idle,
+}
+
+impl Class {
+    /// Every class.
+    pub const ALL: &[Class] = &[Class::Normal, Class::Batch, Class::Idle];
 }
 
 /// What the caller says about a task.
@@ -57,7 +64,7 @@ pub struct Entity {
     pub deadline: i64,
     /// Smallest value of the subtree: deadlines under a vruntime order, vruntimes under a deadline order.
     pub(super) least: i64,
-    /// Left and right subtree.
+    /// Left and right subtree; under the O(1) scheduler the neighbours in a list.
     pub(super) child: [u32; 2],
     /// Parent in the tree.
     pub(super) parent: u32,
@@ -152,6 +159,7 @@ impl Entity {
 pub struct Entities {
     list: Vec<Entity>,
     ledgers: Vec<Ledger>,
+    interactivities: Vec<Interactivity>,
 }
 
 impl Entities {
@@ -160,6 +168,7 @@ impl Entities {
         Self {
             list: tasks.iter().map(Entity::new).collect(),
             ledgers: vec![Ledger::default(); tasks.len()],
+            interactivities: vec![Interactivity::default(); tasks.len()],
         }
     }
 
@@ -189,6 +198,18 @@ impl Entities {
     #[inline]
     pub fn both_mut(&mut self, id: TaskId) -> (&mut Entity, &mut Ledger) {
         (&mut self.list[id.0 as usize], &mut self.ledgers[id.0 as usize])
+    }
+
+    /// Returns what the O(1) scheduler keeps of the task.
+    #[inline]
+    pub fn interactivity(&self, id: TaskId) -> &Interactivity {
+        &self.interactivities[id.0 as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn interactivity_mut(&mut self, id: TaskId) -> &mut Interactivity {
+        &mut self.interactivities[id.0 as usize]
     }
 
     /// All entities as a slice, which the tree keeps in registers while it works.

@@ -9,7 +9,9 @@ mod eevdf;
 mod eevdf_delayed;
 mod entity;
 mod features;
+mod o1;
 mod operation;
+mod order;
 mod program;
 mod record;
 mod runqueue;
@@ -21,10 +23,12 @@ pub mod weights;
 
 pub use entity::{Class, Entities, Entity, Ledger, TaskId, TaskSpec};
 pub use features::{FEATURES, Feature, Features};
+pub use o1::{Interactivity, bonus, effective_prio, is_interactive, static_prio, timeslice};
 pub use operation::{
     CLASSES, Event, EventColumns, MAX_TASKS, MAX_TIME, OPERATIONS, Operation, TaskColumns,
     check_events, check_tasks, tasks_from_columns,
 };
+pub use order::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Order, before, earlier};
 pub use program::{
     OPS, Op, PathCosts, Program, ProgramColumns, check_programs, programs_from_columns,
 };
@@ -34,12 +38,13 @@ pub use runqueue::{
     Sleep, TICK_RATES,
 };
 pub use timeline::{Loop, MAX_ROWS, Outcome, Scene};
-pub use tree::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Order, Tree, before, earlier};
+pub use tree::Tree;
 pub use tunables::{Tunable, Tunables, factor};
 pub use vectors::{RULES, apply_rule};
 
 /// Every scheduling policy, oldest kernel first.
 pub const POLICIES: &[Policy] = &[
+    o1::O1,
     cfs::CFS_UNCAPPED,
     cfs::CFS,
     eevdf::EEVDF,

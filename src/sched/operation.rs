@@ -225,9 +225,21 @@ pub fn check_tasks(policy: &Policy, tasks: &[TaskSpec]) -> Result<()> {
     for (i, task) in tasks.iter().enumerate() {
         check_nice(i64::from(task.nice))
             .and_then(|()| check_slice(policy, task.slice))
+            .and_then(|()| check_class(policy, task.class))
             .map_err(|reason| Error::invalid(format!("tasks[{i}]"), reason))?;
     }
     Ok(())
+}
+
+fn check_class(policy: &Policy, class: Class) -> std::result::Result<(), String> {
+    if policy.classes.contains(&class) {
+        return Ok(());
+    }
+    let words = |has: bool| {
+        let chosen = CLASSES.iter().filter(|(_, c)| policy.classes.contains(c) == has);
+        chosen.map(|(word, _)| *word).collect::<Vec<_>>().join(", ")
+    };
+    Err(format!("policy {:?} has no class {}; use {}", policy.name, words(false), words(true)))
 }
 
 fn check_count(n: usize) -> Result<()> {

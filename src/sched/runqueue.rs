@@ -5,7 +5,7 @@
 //! call leaves the queue consistent; what it may ask for is a reschedule ([`Common::resched`]),
 //! which whoever owns the CPU carries out by calling [`Runqueue::pick_next`] when the kernel would.
 
-use super::entity::{Entities, TaskId};
+use super::entity::{Class, Entities, TaskId};
 use super::features::{Feature, Features};
 use super::tunables::{Tunable, Tunables, factor};
 use crate::catalogue::{self, Named};
@@ -198,6 +198,8 @@ pub struct Policy {
     pub fixed_off: &'static [(Feature, &'static str)],
     /// Tunables this version has.
     pub tunables: &'static [Tunable],
+    /// Scheduling classes this version has.
+    pub classes: &'static [Class],
     /// Tasks may ask for a slice of their own.
     pub custom_slices: bool,
     /// Columns of a timeline that this version does not have.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import tickless
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,6 +6,7 @@ import pickle
 import tomllib
 
 import pytest
+
 import tickless
 from conftest import shared_or_skip
 from tickless import InvalidParameterError, Machine, UnknownNameError

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 import tickless
 from conftest import ROOT
 from tickless import errors
@@ -35,7 +36,16 @@ def test_every_public_name_can_be_used():
         assert getattr(tickless, name) is not None
     assert set(tickless.__all__) <= set(dir(tickless))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        tickless.nothing
+        assert tickless.nothing
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, home in tickless._HOME.items() if home.endswith("." + n)]
+)
+def test_a_function_is_found_whatever_of_its_module_was_imported_first(name):
+    code = f"import tickless.{name}, tickless; assert callable(tickless.{name}), tickless.{name}"
+    done = run("-c", code)
+    assert done.returncode == 0, done.stderr
 
 
 def test_all_is_sorted_and_matches_the_lazy_names():
@@ -45,8 +55,13 @@ def test_all_is_sorted_and_matches_the_lazy_names():
 
 @pytest.mark.parametrize(
     "kind",
-    [errors.TicklessError, errors.UnknownNameError, errors.InvalidParameterError]
-    + [errors.InvalidTypeError, errors.ShapeError],
+    [
+        errors.TicklessError,
+        errors.UnknownNameError,
+        errors.InvalidParameterError,
+        errors.InvalidTypeError,
+        errors.ShapeError,
+    ],
 )
 def test_exceptions_pickle_and_are_value_errors(kind):
     e = pickle.loads(pickle.dumps(kind("what is wrong")))
@@ -61,7 +76,9 @@ def test_input_errors_keep_their_place_when_pickled():
 
 
 def test_the_stubs_match_the_compiled_module():
-    done = run("-m", "mypy.stubtest", "tickless._core")
+    # The compiled module lists itself; a second list in the stub would only have to be kept equal.
+    allowed = ROOT / "tests" / "python" / "stubtest_allowed.txt"
+    done = run("-m", "mypy.stubtest", "tickless._core", "--allowlist", str(allowed))
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 import tickless
 from tickless import IdlePeriods, IdleTable, InvalidParameterError, ShapeError
 

@@ -16,8 +16,11 @@ from importlib import import_module
 from tickless.errors import TicklessError
 
 COMMANDS = {
+    "compare": "compare benchmark results with a baseline: the tables kernel people post",
     "list": "show what is registered: governors, machines ...",
     "replay": "ask governors what they would have chosen on a trace",
+    "timeline": "script one run queue and see who runs when",
+    "read": "read a trace or a table of idle states and say what is in it",
     "validate": "check the installed package against a directory of golden data",
 }
 """Name and one-line summary of every command; the module has the same name."""
@@ -65,18 +68,23 @@ def _parse(argv: list[str]) -> argparse.Namespace:
 
     parser = argparse.ArgumentParser(
         prog="tickless",
-        description="Replay, simulate and compare CPU-idle governors and schedulers of Linux.",
+        usage="%(prog)s [-h] [--version] COMMAND ...",
+        description="Replay, script and compare CPU-idle governors and schedulers of Linux.",
+        epilog="commands:\n" + "".join(f"  {n:<10}{s}\n" for n, s in COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"tickless {tickless.__version__}")
-    sub = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    wanted = next((a for a in argv if not a.startswith("-")), None)
-    for name, summary in COMMANDS.items():
-        command = sub.add_parser(name, help=summary, description=summary)
-        if name == wanted:
-            module = import_module(f"tickless.cli.{name}")
-            module.add_arguments(command)
-            command.set_defaults(run=module.run)
-    return parser.parse_args(argv)
+    parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, help=argparse.SUPPRESS)
+    first = parser.parse_args(argv[:1])
+    module = import_module(f"tickless.cli.{first.command}")
+    command = argparse.ArgumentParser(
+        prog=f"tickless {first.command}", description=COMMANDS[first.command]
+    )
+    module.add_arguments(command)
+    # Names may follow options: ``tickless replay trace.txt --machine this menu teo``.
+    args = command.parse_intermixed_args(argv[1:])
+    args.run = module.run
+    return args
 
 
 def _show_warning(

@@ -9,11 +9,15 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tickless import _html
 from tickless.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMATS = ("text", "html", "csv", "json", "markdown", "latex")
 SUFFIXES = {
@@ -134,6 +138,24 @@ def html_parts(
         )
         for i, (title, head, rows) in enumerate(tables)
     ]
+
+
+def svg(draw: Callable[[], Figure]) -> str:
+    """Return the picture that `draw` makes as inline SVG, its text as text.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    import matplotlib as mpl
+
+    mpl.use("svg", force=False)
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tickless"}):
+        figure, out = draw(), io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None}, facecolor="white")
+    text = out.getvalue()
+    return text[text.index("<svg") :]
 
 
 def _text(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: bool) -> str:

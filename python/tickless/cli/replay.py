@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import tickless
 from tickless import _html
-from tickless.cli._output import add_output, chosen_format, html_parts, render, write
+from tickless.cli._output import add_output, chosen_format, html_parts, render, svg, write
 from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -58,12 +58,15 @@ def run(args: argparse.Namespace) -> int:
             "/sys/devices/system/cpu/cpu*/cpuidle/, or of cpupower idle-info), "
             "or --machine NAME (tickless list machines), or --machine this"
         )
-    periods = _periods(args)
+    machine = None if args.machine is None else _machine(args.machine)
+    states = None if args.states is None else tickless.read_idle_table(args.states)
+    governors = _governors(args)
+    periods = _periods(args, states if machine is None else machine.idle_table(0))
     result = tickless.replay(
         periods,
-        _governors(args),
-        machine=None if args.machine is None else _machine(args.machine),
-        states=None if args.states is None else tickless.read_idle_table(args.states),
+        governors,
+        machine=machine,
+        states=states,
         hz=args.hz,
         add_exit_latency=args.add_exit_latency,
         follow=args.follow,
@@ -77,22 +80,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _periods(args: argparse.Namespace) -> tickless.IdlePeriods:
-    source = tickless.read(args.source, errors=args.errors, time_unit=args.time_unit)
+def _periods(args: argparse.Namespace, table: tickless.IdleTable | None) -> tickless.IdlePeriods:
+    source: Any = tickless.read(args.source, errors=args.errors, time_unit=args.time_unit)
     if isinstance(source, tickless.IdlePeriods):
-        return source
+        # Read again: the phase of the tick needs the exit latencies.
+        return tickless.read_idle_csv(args.source, states=table, hz=args.hz)
     if not isinstance(source, tickless.Trace):
         raise InvalidParameterError(
             f"{args.source}: a {type(source).__name__}, not a trace or idle periods"
         )
-    for line in source.report.warning_lines():
-        print(f"tickless: {line}", file=sys.stderr)
     sleep = None if args.sleep_length_us is None else args.sleep_length_us * 1000
     return source.idle_periods(sleep_length_ns=sleep, hz=args.hz)
 
 
-def _machine(name: str) -> Any:
-    return tickless.read_sysfs() if name == "this" else name
+def _machine(name: str) -> tickless.Machine:
+    return tickless.read_sysfs() if name == "this" else tickless.Machine(name)
 
 
 def _governors(args: argparse.Namespace) -> list[str]:
@@ -135,27 +137,13 @@ def _json(style: str, args: argparse.Namespace, r: Replay, c: ReplayComparison) 
 def _html_page(style: str, args: argparse.Namespace, r: Replay, c: ReplayComparison) -> str:
     notes, parts = list(c.notes), []
     try:
-        parts.append(_svg(r))
+        parts.append(svg(r.plot))
     except ImportError:
         notes.append("no picture: matplotlib is not installed (pip install 'tickless[plot]')")
     parts = html_parts([(c.title, *c.rows())], notes=notes) + parts
     parts += ["<details><summary>Per governor and state</summary>"]
     parts += [*html_parts([("", *_state_rows(r))]), "</details>"]
     return _html.page(f"Replay of {Path(args.source).name} on {_where(r)}", parts)
-
-
-def _svg(r: Replay) -> str:
-    """Return the picture as inline SVG, its text as text."""
-    import io
-
-    import matplotlib as mpl
-
-    mpl.use("svg", force=False)
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tickless"}):
-        figure, out = r.plot(), io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None}, facecolor="white")
-    text = out.getvalue()
-    return text[text.index("<svg") :]
 
 
 def _where(r: Replay) -> str:

@@ -22,7 +22,8 @@ def draw(r: Replay, axes: Any = None) -> Figure:
     """Draw `r` on two axes side by side; see `Replay.plot`."""
     import matplotlib.pyplot as plt
 
-    if axes is None:
+    own = axes is None
+    if own:
         height = 1.6 + 0.32 * len(r.governors)
         figure, axes = plt.subplots(
             1,
@@ -36,6 +37,11 @@ def draw(r: Replay, axes: Any = None) -> Figure:
         figure = axes[0].figure
     _residency(r, axes[0])
     _verdicts(r, axes[1])
+    handles, labels = axes[0].get_legend_handles_labels()
+    if own:
+        figure.legend(handles, labels, loc="outside lower left", ncols=len(labels), frameon=False)
+    else:
+        axes[0].legend(handles, labels, ncols=len(labels), fontsize=8)
     axes[0].set_yticks(range(len(r.governors)), r.governors)
     axes[0].set_ylim(len(r.governors) - 0.5, -0.5)
     return figure
@@ -104,10 +110,11 @@ def _verdicts(r: Replay, ax: Any) -> None:
             label=label,
         )
         for y, s in enumerate(share):
-            ax.text(
-                sign * s,
-                y,
-                f" {s:.1f} ",
+            ax.annotate(
+                f"{s:.1f}",
+                (sign * s, y),
+                xytext=(sign * 4, 0),
+                textcoords="offset points",
                 va="center",
                 fontsize=8,
                 ha="right" if sign < 0 else "left",
@@ -117,8 +124,7 @@ def _verdicts(r: Replay, ax: Any) -> None:
     limit = max(1.0, 1.3 * widest)
     ax.set_xlim(-limit, limit)
     ax.xaxis.set_major_formatter(lambda x, _: f"{abs(x):g}")
-    ax.set_xlabel("share of periods, %")
-    ax.set_title("Verdict by the kernel's rule", loc="left", fontsize=11)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2, frameon=False, fontsize=8)
+    ax.set_xlabel("← too shallow     share of periods, %     too deep →")
+    ax.set_title("Verdict: below | above", loc="left", fontsize=11)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)

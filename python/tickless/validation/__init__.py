@@ -13,8 +13,11 @@ from pathlib import Path
 from tickless.errors import InputError, UnknownNameError
 
 FAMILIES: dict[str, str] = {
+    "mmtests": "tickless.validation.mmtests",
+    "published": "tickless.validation.published",
     "governors": "tickless.validation.governors",
     "schedulers": "tickless.validation.schedulers",
+    "inputs": "tickless.validation.inputs",
 }
 """Family name to the module that checks it."""
 

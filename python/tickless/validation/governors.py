@@ -96,8 +96,8 @@ def _compare(identifier: str, entry: dict[str, Any], files: list[_Golden]) -> Gr
                 f"expected {int(expected[i])}"
                 for i in wrong[: max(0, SHOWN - len(differences))]
             ]
-    exact = entry["exactness"] == "exact"
-    note = "" if exact else f"{entry['exactness']}, {entry['confidence']} confidence"
+    exact = entry["text"] == "exact"
+    note = "" if exact else f"{entry['text']}, {entry['confidence']} confidence"
     return Group(str(entry["name"]), equal, total, exact, tuple(differences), note)
 
 

@@ -1,6 +1,7 @@
 //! menu of 5.0 to 6.1: the polling state joins the scan, and the tick fixes are in.
 
-use super::history::{DECADES, History, Learning, NO_INTERVAL, Outliers, Scale};
+use super::history::{DECADES, History, Learning, Scale};
+use super::intervals::{NO_INTERVAL, Outliers};
 use crate::idle::era::{Era, Ns, States, Us};
 use crate::idle::governor::{Device, Governor, IdleContext, IdleOutcome, Rule, Selection};
 use crate::machine::IdleTable;
@@ -22,7 +23,7 @@ pub trait Revision: Send + 'static {
 const fn learning(start: u32) -> Learning {
     Learning {
         poll_timeout_is_full_sleep: true,
-        outliers: Outliers::Above { start, needs_gain: true },
+        outliers: Outliers { start, needs_gain: true, needs_nonzero: false, either_end: false },
     }
 }
 
@@ -80,7 +81,7 @@ impl<R: Revision> Menu<R> {
     #[inline]
     fn predict(&mut self, cx: &IdleContext, limit: &mut i64) -> u64 {
         let corrected = self.history.corrected();
-        let typical = self.history.typical(&R::LEARNING.outliers, corrected);
+        let typical = self.history.ring.typical(&R::LEARNING.outliers, corrected);
         let predicted = u64::from(corrected.min(typical)) * R::Era::PER_US;
         if !cx.tick_stopped {
             *limit = (*limit).min((predicted / multiplier(cx)) as i64);
@@ -154,7 +155,10 @@ fn multiplier(cx: &IdleContext) -> u64 {
 
 impl<R: Revision> Governor for Menu<R> {
     fn new(table: &IdleTable, hz: u32) -> Self {
-        Self { states: States::new::<R::Era>(table), history: History::new(hz) }
+        Self {
+            states: States::new::<R::Era>(table),
+            history: History::new(hz, R::LEARNING.outliers.start),
+        }
     }
 
     #[inline]
@@ -162,7 +166,7 @@ impl<R: Revision> Governor for Menu<R> {
         let mut cx = *cx;
         let refused = self.history.update(&R::LEARNING, &self.states, device);
         if R::GUARDED && refused && device.last_residency == 0 {
-            self.history.push(NO_INTERVAL);
+            self.history.ring.push(NO_INTERVAL);
         }
         if R::GUARDED && cx.sleep_length < 0 {
             (cx.sleep_length, cx.delta_tick) = (0, 0);
@@ -188,7 +192,7 @@ impl<R: Revision> Governor for Menu<R> {
         };
         let keep = self.states.polls(choice.state) || scan.predicted < self.history.tick as u64;
         if !scan.settled && keep && !cx.tick_stopped {
-            self.states.keep_tick(&cx, &mut choice, 0, R::Era::time(cx.delta_tick));
+            self.states.keep_tick(&cx, &mut choice, R::Era::time(cx.delta_tick));
         }
         choice
     }

@@ -1,12 +1,12 @@
 //! What menu learns from idle periods, and the two predictions it draws from that.
 
+use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
+use super::intervals::{Outliers, Ring};
 use crate::idle::era::{Era, Ns, States, Us};
 use crate::idle::governor::{Device, IdleOutcome};
 
-/// Intervals in the ring.
-const INTERVALS: usize = 8;
 /// A correction factor of one, per [`DECAY`].
 const RESOLUTION: u64 = 1024;
 /// Weight of the past: a new ratio counts one eighth.
@@ -19,28 +19,6 @@ pub const DECADES: usize = 6;
 const MAX_INTERESTING_US: u64 = 50_000;
 /// What a tick wakeup counts as when the timer was further away: nine tenths of the above, us.
 const TICK_SLEEP_US: u64 = MAX_INTERESTING_US * 9 / 10;
-/// "No typical interval", and what is stored when there is no interval to store.
-pub const NO_INTERVAL: u32 = u32::MAX;
-
-/// How the outliers of the ring are found.
-pub enum Outliers {
-    /// Values above a threshold are dropped. The start value is what tells 5.3 from 5.0; `needs_gain`
-    /// gives up once the smallest value is no smaller than the prediction so far.
-    Above {
-        /// First threshold.
-        start: u32,
-        /// Give up when the ring cannot lower the prediction.
-        needs_gain: bool,
-    },
-    /// As above, giving up when the largest value is zero.
-    AboveUnlessZero {
-        /// First threshold.
-        start: u32,
-    },
-    /// Values at the end that is further from the mean are dropped.
-    EitherEnd,
-}
-
 /// What the revisions of menu learn differently.
 pub struct Learning {
     /// A poll that ran into its limit counts as a sleep up to the timer.
@@ -65,9 +43,8 @@ pub struct History<E> {
     tick_wakeup: bool,
     /// Correction factors times `RESOLUTION * DECAY`.
     factors: [u32; BUCKETS],
-    /// The last intervals, us.
-    intervals: [u32; INTERVALS],
-    place: usize,
+    /// The last intervals.
+    pub ring: Ring,
     era: PhantomData<E>,
 }
 
@@ -107,7 +84,8 @@ impl Scale for Ns {
 }
 
 impl<E: Scale> History<E> {
-    pub fn new(hz: u32) -> Self {
+    /// Nothing learned yet; intervals above `start` never count.
+    pub fn new(hz: u32, start: u32) -> Self {
         Self {
             tick: E::tick(hz),
             next: 0,
@@ -116,8 +94,7 @@ impl<E: Scale> History<E> {
             needs_update: false,
             tick_wakeup: false,
             factors: [(RESOLUTION * DECAY) as u32; BUCKETS],
-            intervals: [0; INTERVALS],
-            place: 0,
+            ring: Ring::new(start),
             era: PhantomData,
         }
     }
@@ -139,36 +116,28 @@ impl<E: Scale> History<E> {
         self.needs_update = false;
         let measured = self.measured(learning, states, device).min(self.next);
         let factor = self.factors[self.bucket];
-        let mut factor = factor.wrapping_sub(factor / DECAY as u32);
-        factor = if self.next > 0 && measured < MAX_INTERESTING_US * E::PER_US {
-            factor.wrapping_add((RESOLUTION * measured / self.next) as u32)
-        } else {
-            factor.wrapping_add(RESOLUTION as u32)
-        };
-        self.factors[self.bucket] = factor;
-        self.push(E::to_us(measured));
+        let counts = (self.next > 0) & (measured < MAX_INTERESTING_US * E::PER_US);
+        // The ratio is one where it does not count; which it is, is hard to foresee.
+        let dividend = select_unpredictable(counts, RESOLUTION.wrapping_mul(measured), RESOLUTION);
+        let divisor = select_unpredictable(counts, self.next, 1);
+        let ratio = (dividend / divisor) as u32;
+        self.factors[self.bucket] = factor.wrapping_sub(factor / DECAY as u32).wrapping_add(ratio);
+        self.ring.push(E::to_us(measured));
         false
     }
 
     /// How long the last period really lasted, exit latency taken off.
-    #[inline]
+    #[inline(always)]
     fn measured(&self, learning: &Learning, states: &States, device: &Device) -> u64 {
-        if self.tick_wakeup && self.next > self.tick as u64 {
-            return TICK_SLEEP_US * E::PER_US;
-        }
-        if learning.poll_timeout_is_full_sleep && states.polls(self.last) && device.poll_timed_out {
-            return self.next;
-        }
         let residency = E::residency(device.last_residency);
         let exit = states.exit[self.last] as u64;
-        if residency > exit.wrapping_mul(2) & E::MAX { residency - exit } else { residency / 2 }
-    }
-
-    /// Stores an interval in us.
-    #[inline]
-    pub fn push(&mut self, interval: u32) {
-        self.intervals[self.place] = interval;
-        self.place = (self.place + 1) % INTERVALS;
+        let long = residency > exit.wrapping_mul(2) & E::MAX;
+        let slept = select_unpredictable(long, residency.wrapping_sub(exit), residency / 2);
+        let timed_out =
+            learning.poll_timeout_is_full_sleep & states.polls(self.last) & device.poll_timed_out;
+        let slept = select_unpredictable(timed_out, self.next, slept);
+        let tick = self.tick_wakeup & (self.next > self.tick as u64);
+        select_unpredictable(tick, TICK_SLEEP_US * E::PER_US, slept)
     }
 
     /// Takes the time to the next timer and finds its bucket among those `from` on.
@@ -189,90 +158,4 @@ impl<E: Scale> History<E> {
     pub fn corrected(&self) -> u32 {
         E::corrected(self.next, u64::from(self.factors[self.bucket]))
     }
-
-    /// The interval that the last eight agree on, us; [`NO_INTERVAL`] if they do not, or if they
-    /// cannot lower `prediction`.
-    #[inline]
-    pub fn typical(&self, outliers: &Outliers, prediction: u32) -> u32 {
-        match *outliers {
-            Outliers::Above { start, needs_gain } => {
-                self.below(start, |_, min| needs_gain && min >= prediction)
-            }
-            Outliers::AboveUnlessZero { start } => self.below(start, |max, _| max == 0),
-            Outliers::EitherEnd => self.between(),
-        }
-    }
-
-    #[inline]
-    fn below(&self, mut threshold: u32, hopeless: impl Fn(u32, u32) -> bool) -> u32 {
-        loop {
-            let (mut count, mut sum, mut max, mut min) = (0u64, 0u64, 0u32, u32::MAX);
-            for &v in &self.intervals {
-                if v <= threshold {
-                    count += 1;
-                    sum += u64::from(v);
-                    max = max.max(v);
-                    min = min.min(v);
-                }
-            }
-            if hopeless(max, min) || count == 0 {
-                return NO_INTERVAL;
-            }
-            let mean = (sum / count) as u32;
-            let mut squares = 0u64;
-            for &v in &self.intervals {
-                if v <= threshold {
-                    let d = i64::from(v) - i64::from(mean);
-                    squares = squares.wrapping_add((d as u64).wrapping_mul(d as u64));
-                }
-            }
-            if agree(u64::from(mean), squares / count, count) {
-                return mean;
-            }
-            if count * 4 <= INTERVALS as u64 * 3 {
-                return NO_INTERVAL;
-            }
-            threshold = max - 1; // some value is below max: otherwise all agree
-        }
-    }
-
-    #[inline]
-    fn between(&self) -> u32 {
-        let (mut low, mut high) = (-1i64, i64::from(u32::MAX));
-        loop {
-            let (mut count, mut sum, mut squares) = (0u64, 0u64, 0u64);
-            let (mut max, mut min) = (0i64, i64::from(u32::MAX));
-            for &v in &self.intervals {
-                let v = i64::from(v);
-                if low < v && v < high {
-                    count += 1;
-                    sum += v as u64;
-                    squares = squares.wrapping_add((v as u64).wrapping_mul(v as u64));
-                    max = max.max(v);
-                    min = min.min(v);
-                }
-            }
-            if max == 0 {
-                return NO_INTERVAL;
-            }
-            let mean = sum / count; // max > 0: at least one value
-            let variance = (squares / count).wrapping_sub(mean.wrapping_mul(mean));
-            if agree(mean, variance, count) {
-                return mean as u32;
-            }
-            if count * 4 <= INTERVALS as u64 * 3 {
-                return NO_INTERVAL;
-            }
-            let mean = mean as i64;
-            if mean - min > max - mean { low = min } else { high = max }
-        }
-    }
-}
-
-/// True if `count` values of this mean and variance are near enough to each other: a standard
-/// deviation of at most 20 us, or of at most a sixth of the mean of at least six values.
-#[inline(always)]
-fn agree(mean: u64, variance: u64, count: u64) -> bool {
-    variance <= u64::MAX / 36
-        && ((mean * mean > variance * 36 && count * 4 >= INTERVALS as u64 * 3) || variance <= 400)
 }

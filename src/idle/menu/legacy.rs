@@ -1,13 +1,19 @@
 //! menu of 4.18: microseconds, and a limit that falls with the load.
 
-use super::history::{History, Learning, NO_INTERVAL, Outliers};
+use super::history::{History, Learning};
+use super::intervals::{NO_INTERVAL, Outliers};
 use crate::idle::era::{Era, States, Us};
 use crate::idle::governor::{Device, Governor, IdleContext, IdleOutcome, Rule, Selection};
 use crate::machine::IdleTable;
 
 const LEARNING: Learning = Learning {
     poll_timeout_is_full_sleep: false,
-    outliers: Outliers::Above { start: NO_INTERVAL, needs_gain: false },
+    outliers: Outliers {
+        start: NO_INTERVAL,
+        needs_gain: false,
+        needs_nonzero: false,
+        either_end: false,
+    },
 };
 /// Timers nearer than this may be waited for by polling, us.
 const POLL_WORTH_US: u64 = 20;
@@ -92,7 +98,10 @@ fn multiplier(cx: &IdleContext) -> u32 {
 
 impl<const TICK_FIXED: bool> Governor for Menu418<TICK_FIXED> {
     fn new(table: &IdleTable, hz: u32) -> Self {
-        Self { states: States::new::<Us>(table), history: History::new(hz) }
+        Self {
+            states: States::new::<Us>(table),
+            history: History::new(hz, LEARNING.outliers.start),
+        }
     }
 
     #[inline]
@@ -104,7 +113,7 @@ impl<const TICK_FIXED: bool> Governor for Menu418<TICK_FIXED> {
         }
         let io = if cx.nr_iowait > 0 { super::history::DECADES } else { 0 };
         self.history.look_at_timer(Us::time(cx.sleep_length), io);
-        let typical = self.history.typical(&LEARNING.outliers, NO_INTERVAL);
+        let typical = self.history.ring.typical(&LEARNING.outliers, NO_INTERVAL);
         let expected = u64::from(typical).min(self.history.next);
         let first = self.first(cx, limit);
         let mut predicted = u64::from(self.history.corrected()).min(expected);
@@ -129,7 +138,7 @@ impl<const TICK_FIXED: bool> Governor for Menu418<TICK_FIXED> {
         if cx.tick_stopped {
             choice.stop_tick = false;
         } else {
-            self.states.keep_tick(cx, &mut choice, 0, until_event);
+            self.states.keep_tick(cx, &mut choice, until_event);
         }
         choice
     }

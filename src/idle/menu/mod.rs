@@ -36,11 +36,12 @@
 //!
 //! **Differences.** 4.18 reads one load figure per CPU, given as `cpu_load`.
 //!
-//! The files: `history` learns and predicts, `legacy` selects as in 4.18, `classic` as in 5.0 to 6.1,
+//! The files: `history` learns and corrects, `intervals` holds the ring, `legacy` selects as in 4.18, `classic` as in 5.0 to 6.1,
 //! `intervals_first` as in 6.12 and later.
 
 mod classic;
 mod history;
+mod intervals;
 mod intervals_first;
 mod legacy;
 

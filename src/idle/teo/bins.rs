@@ -30,14 +30,11 @@
 //! **Differences.** The middle of the last bin needs a target beyond the last state; the source reads
 //! the empty entry there, and so does this model.
 
-use super::super::era::{Era, Ns, States};
-use super::super::governor::{Device, Governor, IdleContext, IdleOutcome, Rule, Selection};
+use super::metrics::{Bins, Lanes, LastPeriod, PULSE};
+use crate::idle::era::{Ns, States};
+use crate::idle::governor::{Device, Governor, IdleContext, IdleOutcome, Rule, Selection};
 use crate::machine::{IdleTable, MAX_STATES};
 
-/// What one wakeup adds to a metric.
-pub(super) const PULSE: u32 = 1024;
-/// Metrics lose one eighth per wakeup.
-pub(super) const DECAY_SHIFT: u32 = 3;
 /// Recent periods that are kept as they are.
 const RECENT: usize = 9;
 /// Recent intercepts that call for a shallower state.
@@ -45,56 +42,12 @@ const RECENT_MAJORITY: u32 = 4;
 /// A CPU is utilised above 1/64 of its capacity of 1024.
 const UTILISED: u32 = 1024 >> 6;
 
-/// What is known about the last period in all revisions up to 6.12.
-pub(super) struct LastPeriod {
-    /// State of the last entry, if its outcome was not learned yet.
-    pub state: Option<usize>,
-    /// Length of the period by the governor's clock, ns; the sleep length if timer-like.
-    pub span: i64,
-    /// Time to the timer at the last select, ns.
-    pub sleep_length: i64,
-    /// Length of a tick, ns.
-    pub tick: i64,
-}
-
-impl LastPeriod {
-    pub fn new(hz: u32) -> Self {
-        Self { state: Some(0), span: 0, sleep_length: 0, tick: Ns::tick(hz) }
-    }
-
-    /// Notes an outcome; a poll that ran into its limit and a tick before the timer count as sleeps
-    /// up to the timer.
-    #[inline]
-    pub fn note(&mut self, device: &mut Device, outcome: &IdleOutcome) {
-        self.state = Some(outcome.state);
-        if device.poll_timed_out || (outcome.got_tick && self.sleep_length > self.tick) {
-            device.poll_timed_out = false;
-            self.span = self.sleep_length;
-        } else {
-            self.span = outcome.span;
-        }
-    }
-
-    /// The length of the period in state `last`: endless if timer-like, else without half of the exit
-    /// latency.
-    #[inline]
-    pub fn measured(&self, last: usize, states: &States, device: &Device) -> u64 {
-        if self.span >= self.sleep_length {
-            return u64::MAX;
-        }
-        let length = device.last_residency as u64;
-        let exit = states.exit[last] as u64;
-        if length >= exit { length - exit / 2 } else { length / 2 }
-    }
-}
-
 /// teo with bins; `UTIL` goes shallower on utilised CPUs.
 pub struct TeoBins<const UTIL: bool> {
     states: States,
     last: LastPeriod,
     /// Metrics per bin.
-    hits: [u32; MAX_STATES],
-    intercepts: [u32; MAX_STATES],
+    bins: Bins,
     recent: [u32; MAX_STATES],
     /// Sum of all hits and intercepts.
     total: u32,
@@ -126,36 +79,21 @@ struct Sums {
 }
 
 impl<const UTIL: bool> TeoBins<UTIL> {
+    #[inline]
     fn update(&mut self, device: &Device) {
         let Some(last) = self.last.state.take() else { return };
         let measured = self.last.measured(last, &self.states, device);
-        let (mut timer_bin, mut slept_bin) = (0, 0);
-        self.total = 0;
-        for i in 0..self.states.n {
-            self.hits[i] -= self.hits[i] >> DECAY_SHIFT;
-            self.intercepts[i] -= self.intercepts[i] >> DECAY_SHIFT;
-            self.total = self.total.wrapping_add(self.hits[i] + self.intercepts[i]);
-            let target = self.states.target[i];
-            if target <= self.last.sleep_length {
-                timer_bin = i;
-                if target as u64 <= measured {
-                    slept_bin = i;
-                }
-            }
-        }
-        let kept = if timer_bin == slept_bin {
-            self.hits[timer_bin] += PULSE;
-            None
-        } else {
-            self.intercepts[slept_bin] += PULSE;
-            self.recent[slept_bin] += 1;
-            Some(slept_bin as u8)
-        };
+        let (timer_bin, slept_bin) =
+            (self.last.timer_bin, self.last.slept_bin(&self.states, measured));
+        let hit = timer_bin == slept_bin;
+        let sum = self.bins.learn(Lanes::faded, slept_bin, hit, true);
+        self.total = sum + PULSE;
+        self.recent[slept_bin] += u32::from(!hit);
+        let kept = (!hit).then_some(slept_bin as u8);
         if let Some(old) = std::mem::replace(&mut self.ring[self.place], kept) {
             self.recent[usize::from(old)] -= 1;
         }
         self.place = (self.place + 1) % RECENT;
-        self.total = self.total.wrapping_add(PULSE);
     }
 
     /// Middle of bin `i`.
@@ -179,7 +117,7 @@ impl<const UTIL: bool> TeoBins<UTIL> {
         let (start, mut fallback) = (draft.idx, (draft.idx, draft.expected));
         let mut seen = Sums::default();
         for i in (0..start).rev() {
-            seen.intercepts = seen.intercepts.wrapping_add(self.intercepts[i]);
+            seen.intercepts = seen.intercepts.wrapping_add(self.bins.intercepts(i));
             seen.recent = seen.recent.wrapping_add(self.recent[i]);
             let middle = self.middle(i);
             let ok = self.time_ok(cx, middle);
@@ -241,8 +179,8 @@ impl<const UTIL: bool> TeoBins<UTIL> {
         }
         let (mut sums, mut below, mut fast_enough) = (Sums::default(), Sums::default(), 0);
         for i in 1..s.n {
-            sums.hits = sums.hits.wrapping_add(self.hits[i - 1]);
-            sums.intercepts = sums.intercepts.wrapping_add(self.intercepts[i - 1]);
+            sums.hits = sums.hits.wrapping_add(self.bins.hits(i - 1));
+            sums.intercepts = sums.intercepts.wrapping_add(self.bins.intercepts(i - 1));
             sums.recent = sums.recent.wrapping_add(self.recent[i - 1]);
             if cx.is_off(i) {
                 continue;
@@ -295,8 +233,7 @@ impl<const UTIL: bool> Governor for TeoBins<UTIL> {
         Self {
             states: States::new::<Ns>(table),
             last: LastPeriod::new(hz),
-            hits: [0; MAX_STATES],
-            intercepts: [0; MAX_STATES],
+            bins: Bins::default(),
             recent: [0; MAX_STATES],
             total: 0,
             ring: [None; RECENT],
@@ -307,7 +244,7 @@ impl<const UTIL: bool> Governor for TeoBins<UTIL> {
     #[inline]
     fn select(&mut self, device: &mut Device, cx: &IdleContext) -> Selection {
         self.update(device);
-        self.last.sleep_length = cx.sleep_length;
+        self.last.look_at_timer(&self.states, cx.sleep_length);
         let draft = self.choose(cx);
         let mut choice = Selection {
             state: draft.idx,
@@ -316,7 +253,7 @@ impl<const UTIL: bool> Governor for TeoBins<UTIL> {
             rule: draft.rule,
         };
         if (self.states.polls(draft.idx) || draft.expected < self.last.tick) && !cx.tick_stopped {
-            self.states.keep_tick(cx, &mut choice, draft.floor, cx.delta_tick as u64);
+            self.states.keep_tick(cx, &mut choice, cx.delta_tick as u64);
         }
         choice
     }

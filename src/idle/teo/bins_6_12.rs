@@ -24,12 +24,14 @@
 //!
 //! **Differences.** None known.
 
-use super::super::era::{Ns, States};
-use super::super::governor::{
+use std::hint::select_unpredictable;
+
+use super::metrics::{Allowed, Below, Bins, DECAY_SHIFT, Lanes, LastPeriod, PULSE};
+use crate::idle::era::{Ns, States};
+use crate::idle::governor::{
     Device, Governor, IdleContext, IdleOutcome, NO_PREDICTION, Rule, Selection,
 };
-use super::bins::{DECAY_SHIFT, LastPeriod, PULSE};
-use crate::machine::{IdleTable, MAX_STATES};
+use crate::machine::IdleTable;
 
 /// States that pay off below this are taken without a look at the timer, ns; the kernel's residency
 /// threshold, 15 us.
@@ -39,135 +41,66 @@ pub(super) const SHORT: i64 = 15_000;
 pub struct Teo612 {
     states: States,
     last: LastPeriod,
-    /// Metrics per bin.
-    hits: [u32; MAX_STATES],
-    intercepts: [u32; MAX_STATES],
+    bins: Bins,
+    allowed: Allowed,
+    /// All states pay off within a tick.
+    within_tick: bool,
     /// Sleeps beyond a tick, when all states pay off within one.
     tick_hits: u32,
     /// Sum of everything counted.
     total: u32,
 }
 
-/// The outcome of the scan over all states, shared with 7.2.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Candidates {
-    /// Deepest enabled state.
-    pub idx: Option<usize>,
-    /// Shallowest enabled state (0 if state 0 is enabled).
-    pub floor: usize,
-    /// Deepest enabled state that is fast enough; 0 if there is none.
-    pub fast_enough: usize,
-    /// Hits and intercepts of the bins below `idx`.
-    pub hits: u32,
-    pub intercepts: u32,
-    /// Intercepts of all bins but the last.
-    pub all_intercepts: u32,
-}
-
-impl Candidates {
-    /// Sums up the bins and finds the candidates; `visit(i)` sees every bin below the last in turn.
-    #[inline]
-    pub fn find(
-        s: &States,
-        cx: &IdleContext,
-        hits: &[u32; MAX_STATES],
-        intercepts: &[u32; MAX_STATES],
-    ) -> Self {
-        let mut c = Self { idx: (!cx.is_off(0)).then_some(0), ..Self::default() };
-        let (mut sum_hits, mut sum_intercepts) = (0u32, 0u32);
-        for i in 1..s.n {
-            sum_intercepts = sum_intercepts.wrapping_add(intercepts[i - 1]);
-            sum_hits = sum_hits.wrapping_add(hits[i - 1]);
-            if cx.is_off(i) {
-                continue;
-            }
-            if c.idx.is_none() {
-                c.floor = i;
-            }
-            c.idx = Some(i);
-            if s.exit[i] <= cx.latency_limit {
-                c.fast_enough = i;
-            }
-            c.intercepts = sum_intercepts;
-            c.hits = sum_hits;
-        }
-        c.all_intercepts = sum_intercepts;
-        c
-    }
-
-    /// The intercepts below the deepest state are more than everything else.
-    #[inline]
-    pub fn intercepted(&self, total: u32) -> bool {
-        self.intercepts.wrapping_mul(2) > total.wrapping_sub(self.hits)
-    }
-}
-
-/// Ends a decision: keeps the tick if `short`, without a further look at the choice.
-#[inline]
+/// Ends a decision without a look at the timer.
+#[inline(always)]
 pub(super) fn without_timer(state: usize, rule: Rule) -> Selection {
     Selection { state, stop_tick: false, predicted: NO_PREDICTION, rule }
 }
 
-/// Ends a decision that reckons with `expected` ns.
-#[inline]
+/// Ends a decision that reckons with `choice.predicted` ns.
+#[inline(always)]
 pub(super) fn with_tick_rule(
     s: &States,
     cx: &IdleContext,
     tick: i64,
-    floor: usize,
     until_event: i64,
     mut choice: Selection,
 ) -> Selection {
-    if !((!s.polls(choice.state) && choice.predicted >= tick) || cx.tick_stopped) {
-        s.keep_tick(cx, &mut choice, floor, until_event as u64);
+    if (s.polls(choice.state) | (choice.predicted < tick)) & !cx.tick_stopped {
+        s.keep_tick(cx, &mut choice, until_event as u64);
     }
     choice
 }
 
 impl Teo612 {
+    #[inline(always)]
     fn update(&mut self, device: &Device) {
         let Some(last) = self.last.state.take() else { return };
         let measured = self.last.measured(last, &self.states, device);
-        let (n, tick) = (self.states.n, self.last.tick);
-        let (mut timer_bin, mut slept_bin) = (0, 0);
-        self.total = 0;
-        for i in 0..n {
-            self.hits[i] -= self.hits[i] >> DECAY_SHIFT;
-            self.intercepts[i] -= self.intercepts[i] >> DECAY_SHIFT;
-            self.total = self.total.wrapping_add(self.hits[i] + self.intercepts[i]);
-            let target = self.states.target[i];
-            if target <= self.last.sleep_length {
-                timer_bin = i;
-                if target as u64 <= measured {
-                    slept_bin = i;
-                }
-            }
+        let slept_bin = self.last.slept_bin(&self.states, measured);
+        let mut timer_bin = self.last.timer_bin;
+        let tick = self.last.tick;
+        let (mut counted, mut faded) = (false, 0);
+        if self.within_tick {
+            faded = self.tick_hits - (self.tick_hits >> DECAY_SHIFT);
+            let beyond = tick <= self.last.sleep_length;
+            timer_bin = select_unpredictable(beyond, self.states.n, timer_bin);
+            counted = beyond & (tick as u64 <= measured);
+            self.tick_hits = faded + PULSE * u32::from(counted);
         }
-        self.total = self.total.wrapping_add(PULSE);
-        if self.states.target[n - 1] < tick {
-            self.tick_hits -= self.tick_hits >> DECAY_SHIFT;
-            self.total = self.total.wrapping_add(self.tick_hits);
-            if tick <= self.last.sleep_length {
-                timer_bin = n;
-                if tick as u64 <= measured {
-                    self.tick_hits += PULSE;
-                    return;
-                }
-            }
-        }
-        if timer_bin == slept_bin {
-            self.hits[timer_bin] += PULSE;
-        } else {
-            self.intercepts[slept_bin] += PULSE;
-        }
+        let hit = timer_bin == slept_bin;
+        let sum = self.bins.learn(Lanes::faded, slept_bin, hit, !counted);
+        self.total = sum + faded + PULSE;
     }
 
-    /// Walks back from the deepest state to the shallowest above half of the intercepts.
-    fn walk_back(&self, cx: &IdleContext, start: usize, below: u32) -> usize {
+    /// With a stopped tick: walks back from the deepest state to the shallowest above half of the
+    /// intercepts, but not to one below a tick.
+    #[cold]
+    fn walk_back_stopped(&self, cx: &IdleContext, start: usize, below: u32) -> usize {
         let (mut seen, mut fallback) = (0u32, start);
         for i in (0..start).rev() {
-            seen = seen.wrapping_add(self.intercepts[i]);
-            let ok = !cx.tick_stopped || self.states.target[i] >= self.last.tick;
+            seen = seen.wrapping_add(self.bins.intercepts(i));
+            let ok = self.states.target[i] >= self.last.tick;
             if seen.wrapping_mul(2) > below {
                 return if ok && !cx.is_off(i) { i } else { fallback };
             }
@@ -182,71 +115,86 @@ impl Teo612 {
         }
         start
     }
+
+    /// Walks back from the deepest state to the shallowest above half of the intercepts.
+    #[inline(always)]
+    fn walk_back(&self, cx: &IdleContext, below: &Below) -> usize {
+        let start = self.allowed.deepest;
+        if cx.tick_stopped {
+            return self.walk_back_stopped(cx, start, below.intercepts);
+        }
+        let above_half = self.bins.above_half(below.intercepts);
+        if self.allowed.enabled >> above_half & 1 != 0 {
+            return above_half;
+        }
+        // A disabled state there leaves the next enabled one above it; the start is enabled.
+        above_half + (self.allowed.enabled >> above_half).trailing_zeros() as usize
+    }
 }
 
 impl Governor for Teo612 {
     fn new(table: &IdleTable, hz: u32) -> Self {
+        let states = States::new::<Ns>(table);
+        let last = LastPeriod::new(hz);
+        let within_tick = states.target[states.n - 1] < last.tick;
         Self {
-            states: States::new::<Ns>(table),
-            last: LastPeriod::new(hz),
-            hits: [0; MAX_STATES],
-            intercepts: [0; MAX_STATES],
+            states,
+            last,
+            bins: Bins::default(),
+            allowed: Allowed::new(),
+            within_tick,
             tick_hits: 0,
             total: 0,
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn select(&mut self, device: &mut Device, cx: &IdleContext) -> Selection {
         self.update(device);
         let (s, tick) = (&self.states, self.last.tick);
-        self.last.sleep_length = i64::MAX;
+        self.last.look_away(s);
         if s.n < 2 {
             return without_timer(0, Rule::SingleState);
         }
-        let c = Candidates::find(s, cx, &self.hits, &self.intercepts);
-        let Some(deepest) = c.idx else { return without_timer(0, Rule::AllDisabled) };
-        let mut choice = Selection {
-            state: deepest,
-            stop_tick: true,
-            predicted: s.target[deepest],
-            rule: Rule::OneCandidate,
-        };
-        if deepest == c.floor {
-            return with_tick_rule(s, cx, tick, c.floor, tick / 2, choice);
+        self.allowed.look(s, cx);
+        let deepest = self.allowed.deepest;
+        if self.allowed.enabled == 0 {
+            return without_timer(0, Rule::AllDisabled);
         }
-        choice.rule = Rule::Timer;
-        if c.intercepted(self.total) {
-            choice.state = self.walk_back(cx, deepest, c.intercepts);
-            if choice.state != deepest {
-                choice.rule = Rule::Intercepts;
-            }
+        if deepest == self.allowed.floor {
+            let (predicted, rule) = (s.target[deepest], Rule::OneCandidate);
+            let only = Selection { state: deepest, stop_tick: true, predicted, rule };
+            return with_tick_rule(s, cx, tick, tick / 2, only);
         }
-        if choice.state == 0 {
-            self.last.sleep_length = cx.sleep_length;
-            return Selection { predicted: cx.sleep_length, stop_tick: false, ..choice };
+        let below = Below::sum(&self.bins, deepest, s.n);
+        let (mut idx, mut rule) = (deepest, Rule::Timer);
+        if below.intercepted(self.total) {
+            idx = self.walk_back(cx, &below);
+            rule = if idx == deepest { rule } else { Rule::Intercepts };
         }
-        if choice.state > c.fast_enough {
-            choice.state = c.fast_enough;
-            choice.rule = Rule::LatencyLimit;
+        if idx == 0 {
+            self.last.look_at_timer(s, cx.sleep_length);
+            return Selection { predicted: cx.sleep_length, ..without_timer(0, rule) };
         }
-        if choice.state == 0 || (s.polls(0) && s.target[choice.state] < SHORT) {
-            return without_timer(choice.state, choice.rule);
+        if idx > self.allowed.fast_enough {
+            (idx, rule) = (self.allowed.fast_enough, Rule::LatencyLimit);
         }
-        self.last.sleep_length = cx.sleep_length;
-        choice.predicted = cx.sleep_length;
-        if s.target[choice.state] > cx.sleep_length {
-            choice.state = s.shallower(cx, choice.state, cx.sleep_length);
-            choice.rule = Rule::Timer;
+        if idx == 0 || (s.polls(0) && s.target[idx] < SHORT) {
+            return without_timer(idx, rule);
         }
-        let intercepts = c.all_intercepts.wrapping_add(self.intercepts[s.n - 1]);
-        if s.target[choice.state] < tick && intercepts > self.total / 2 + self.total / 8 {
-            choice.predicted = tick / 2;
+        self.last.look_at_timer(s, cx.sleep_length);
+        let state = s.fit(cx, idx, cx.sleep_length, self.last.timer_bin);
+        if state != idx {
+            rule = Rule::Timer;
         }
-        with_tick_rule(s, cx, tick, c.floor, cx.delta_tick, choice)
+        let often = self.bins.all_intercepts() > self.total / 2 + self.total / 8;
+        let early = (s.target[state] < tick) & often;
+        let predicted = select_unpredictable(early, tick / 2, cx.sleep_length);
+        let choice = Selection { state, stop_tick: true, predicted, rule };
+        with_tick_rule(s, cx, tick, cx.delta_tick, choice)
     }
 
-    #[inline]
+    #[inline(always)]
     fn reflect(&mut self, device: &mut Device, outcome: &IdleOutcome) {
         self.last.note(device, outcome);
     }

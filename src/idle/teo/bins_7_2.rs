@@ -26,11 +26,13 @@
 //!
 //! **Differences.** None known.
 
-use super::super::era::{Era, Ns, States};
-use super::super::governor::{Device, Governor, IdleContext, IdleOutcome, Rule, Selection};
-use super::bins::{DECAY_SHIFT, PULSE};
-use super::bins_6_12::{Candidates, SHORT, with_tick_rule, without_timer};
-use crate::machine::{IdleTable, MAX_STATES};
+use std::hint::select_unpredictable;
+
+use super::bins_6_12::{SHORT, with_tick_rule, without_timer};
+use super::metrics::{Allowed, Below, Bins, DECAY_SHIFT, Lanes, PULSE};
+use crate::idle::era::{Era, Ns, States, highest};
+use crate::idle::governor::{Device, Governor, IdleContext, IdleOutcome, Rule, Selection};
+use crate::machine::IdleTable;
 
 /// teo of 7.2.
 pub struct Teo72 {
@@ -39,125 +41,107 @@ pub struct Teo72 {
     tick: i64,
     /// Time to the timer at the last select, ns.
     sleep_length: i64,
+    /// Bin of that time.
+    timer_bin: usize,
     /// State of the last entry, if its outcome was not learned yet.
     last: Option<usize>,
     /// The tick ended the last period.
     tick_wakeup: bool,
     /// Metrics per bin.
-    hits: [u32; MAX_STATES],
-    intercepts: [u32; MAX_STATES],
+    bins: Bins,
+    allowed: Allowed,
     /// Sum of all hits and intercepts.
     total: u32,
     /// Wakeups by the tick.
-    tick_wakeups: u32,
+    tick_wakeups: u16,
     /// Intercepts within a tick.
-    tick_intercepts: u32,
+    tick_intercepts: u16,
     /// Sleeps below 15 us.
-    short_idles: u32,
+    short_idles: u16,
 }
 
-/// Fades by an eighth, and to zero once an eighth is nothing.
+/// A metric after fading by an eighth, and to zero once an eighth is nothing.
 #[inline(always)]
-fn decay(metric: &mut u32) {
-    let part = *metric >> DECAY_SHIFT;
-    *metric = if part == 0 { 0 } else { *metric - part };
+fn faded(metric: u16) -> u16 {
+    let part = metric >> DECAY_SHIFT;
+    if part == 0 { 0 } else { metric - part }
 }
 
 impl Teo72 {
     /// The time slept in state `last`, without half of the exit latency.
+    #[inline(always)]
     fn measured(&mut self, last: usize, device: &mut Device) -> i64 {
+        self.short_idles = faded(self.short_idles);
         if device.poll_timed_out {
             device.poll_timed_out = false;
             return i64::MAX;
         }
         let (length, exit) = (device.last_residency, self.states.exit[last]);
-        if length >= exit {
-            let measured = length - exit / 2;
-            if measured < SHORT {
-                self.short_idles += PULSE;
-            }
-            measured
-        } else {
-            self.short_idles += PULSE;
-            length / 2
-        }
+        let whole = length >= exit;
+        let measured = select_unpredictable(whole, length.wrapping_sub(exit / 2), length / 2);
+        self.short_idles += PULSE as u16 * u16::from(!whole | (measured < SHORT));
+        measured
     }
 
+    #[inline(always)]
     fn update(&mut self, device: &mut Device) {
         let Some(last) = self.last.take() else { return };
-        decay(&mut self.short_idles);
         let measured = self.measured(last, device);
-        let (mut timer_bin, mut slept_bin, mut sum) = (0, 0, 0u32);
-        for i in 0..self.states.n {
-            decay(&mut self.hits[i]);
-            decay(&mut self.intercepts[i]);
-            sum = sum.wrapping_add(self.hits[i]).wrapping_add(self.intercepts[i]);
-            let target = self.states.target[i];
-            if target <= self.sleep_length {
-                timer_bin = i;
-                if target <= measured {
-                    slept_bin = i;
-                }
-            }
-        }
-        self.total = sum.wrapping_add(PULSE);
-        decay(&mut self.tick_intercepts);
-        decay(&mut self.tick_wakeups);
-        if self.tick_wakeup {
-            self.tick_wakeups += PULSE;
-            if 3 * self.tick_wakeups > self.total.wrapping_mul(2) {
-                self.hits[self.states.n - 1] += PULSE;
-                return;
-            }
-            if 3 * self.tick_intercepts < sum.wrapping_mul(2) {
-                self.hits[timer_bin] += PULSE;
-                return;
-            }
-        }
+        let timer_bin = self.timer_bin;
+        let slept_bin = self.states.last_fitting(measured.min(self.sleep_length));
         let early = self.sleep_length.wrapping_sub(measured);
-        if timer_bin == slept_bin && early < self.states.exit[last] / 2 {
-            self.hits[timer_bin] += PULSE;
-        } else {
-            self.intercepts[slept_bin] += PULSE;
-            if measured <= self.tick {
-                self.tick_intercepts += PULSE;
-            }
+        let hit = (timer_bin == slept_bin) & (early < self.states.exit[last] / 2);
+        self.tick_intercepts = faded(self.tick_intercepts);
+        self.tick_wakeups = faded(self.tick_wakeups);
+        if self.tick_wakeup {
+            self.learn_tick_wakeup(timer_bin, slept_bin, hit, measured);
+            return;
         }
+        self.total = self.bins.learn(Lanes::faded_to_zero, slept_bin, hit, true) + PULSE;
+        self.tick_intercepts += PULSE as u16 * u16::from(!hit & (measured <= self.tick));
+    }
+
+    /// As any other period, unless tick wakeups prevail or intercepts within a tick are few.
+    fn learn_tick_wakeup(&mut self, timer_bin: usize, slept_bin: usize, hit: bool, measured: i64) {
+        let sum = self.bins.learn(Lanes::faded_to_zero, 0, true, false);
+        self.total = sum + PULSE;
+        self.tick_wakeups += PULSE as u16;
+        let (bin, hit) = if 3 * u32::from(self.tick_wakeups) > 2 * self.total {
+            (self.states.n - 1, true)
+        } else if 3 * u32::from(self.tick_intercepts) < 2 * sum {
+            (timer_bin, true)
+        } else {
+            self.tick_intercepts += PULSE as u16 * u16::from(!hit & (measured <= self.tick));
+            (slept_bin, hit)
+        };
+        self.bins.learn(|lanes| lanes, bin, hit, true);
     }
 
     /// The last bin below the deepest with the most intercepts.
-    fn peak(&self) -> Option<usize> {
-        let (mut most, mut peak) = (0, None);
+    #[inline(always)]
+    fn peak(&self) -> usize {
+        let (mut most, mut peak) = (0, 0);
         for i in 0..self.states.n - 1 {
-            if self.intercepts[i] >= most {
-                most = self.intercepts[i];
-                peak = Some(i);
-            }
+            let intercepts = self.bins.intercepts(i);
+            peak = select_unpredictable(intercepts >= most, i, peak);
+            most = most.max(intercepts);
         }
         peak
     }
 
     /// Walks back from the deepest state until more than half of the intercepts lie above and their
     /// peak is reached.
-    fn walk_back(&self, cx: &IdleContext, c: &Candidates, start: usize) -> usize {
-        let peak = self.peak();
-        let (mut seen, mut idx) = (0u32, start);
-        for i in (c.floor..start).rev() {
-            seen = seen.wrapping_add(self.intercepts[i]);
-            if cx.is_off(i) {
-                continue;
-            }
-            idx = i;
-            if seen.wrapping_mul(2) > c.intercepts && Some(i) <= peak {
-                break;
-            }
-        }
-        idx
+    #[inline(always)]
+    fn walk_back(&self, below: &Below) -> usize {
+        let allowed = &self.allowed;
+        let wanted = self.bins.above_half(below.intercepts).min(self.peak());
+        let reachable = allowed.enabled & ((2 << wanted) - 1);
+        (highest(reachable) as usize).max(allowed.floor)
     }
 
     /// With a stopped tick: the deepest fast enough state beyond `idx` that fits the timer.
-    fn deeper(&self, cx: &IdleContext, c: &Candidates, idx: usize) -> usize {
-        (idx + 1..=c.fast_enough)
+    fn deeper(&self, cx: &IdleContext, idx: usize) -> usize {
+        (idx + 1..=self.allowed.fast_enough)
             .rev()
             .find(|&i| !cx.is_off(i) && self.states.target[i] <= cx.sleep_length)
             .unwrap_or(idx)
@@ -170,10 +154,11 @@ impl Governor for Teo72 {
             states: States::new::<Ns>(table),
             tick: Ns::tick(hz),
             sleep_length: 0,
+            timer_bin: 0,
             last: Some(0),
             tick_wakeup: false,
-            hits: [0; MAX_STATES],
-            intercepts: [0; MAX_STATES],
+            bins: Bins::default(),
+            allowed: Allowed::new(),
             total: 0,
             tick_wakeups: 0,
             tick_intercepts: 0,
@@ -185,38 +170,44 @@ impl Governor for Teo72 {
     fn select(&mut self, device: &mut Device, cx: &IdleContext) -> Selection {
         self.update(device);
         let (s, tick) = (&self.states, self.tick);
-        self.sleep_length = i64::MAX;
-        let c = Candidates::find(s, cx, &self.hits, &self.intercepts);
-        let Some(deepest) = c.idx else { return without_timer(0, Rule::AllDisabled) };
+        (self.sleep_length, self.timer_bin) = (i64::MAX, s.n - 1);
+        self.allowed.look(s, cx);
+        let deepest = self.allowed.deepest;
+        if self.allowed.enabled == 0 {
+            return without_timer(0, Rule::AllDisabled);
+        }
         let mut choice = Selection {
             state: deepest,
             stop_tick: true,
             predicted: s.target[deepest],
             rule: Rule::OneCandidate,
         };
-        if deepest == c.floor {
-            return with_tick_rule(s, cx, tick, c.floor, tick / 2, choice);
+        if deepest == self.allowed.floor {
+            return with_tick_rule(s, cx, tick, tick / 2, choice);
         }
         choice.rule = Rule::Timer;
-        if c.intercepted(self.total) {
-            choice.state = self.walk_back(cx, &c, deepest);
+        let below = Below::sum(&self.bins, deepest, s.n);
+        if below.intercepted(self.total) {
+            choice.state = self.walk_back(&below);
             if choice.state != deepest {
                 choice.rule = Rule::Intercepts;
             }
         }
-        if choice.state > c.fast_enough {
-            choice.state = c.fast_enough;
+        if choice.state > self.allowed.fast_enough {
+            choice.state = self.allowed.fast_enough;
             choice.rule = Rule::LatencyLimit;
         }
-        let idle_short = 2 * self.short_idles >= self.total || cx.latency_limit < SHORT / 2;
+        let idle_short =
+            2 * u32::from(self.short_idles) >= self.total || cx.latency_limit < SHORT / 2;
         if !cx.tick_stopped && (choice.state == 0 || s.target[choice.state] < SHORT) && idle_short {
             return without_timer(choice.state, Rule::ShortIdle);
         }
         self.sleep_length = cx.sleep_length;
+        self.timer_bin = s.last_fitting(cx.sleep_length);
         choice.predicted = cx.sleep_length;
         let target = s.target[choice.state];
         if cx.tick_stopped && cx.sleep_length > 2 * tick && target < tick {
-            choice.state = self.deeper(cx, &c, choice.state);
+            choice.state = self.deeper(cx, choice.state);
             choice.rule = Rule::TickStopped;
             return choice;
         }
@@ -228,10 +219,12 @@ impl Governor for Teo72 {
             choice.state = s.shallower(cx, choice.state, cx.sleep_length);
             choice.rule = Rule::Timer;
         }
-        if s.target[choice.state] < tick && 3 * self.tick_intercepts >= self.total.wrapping_mul(2) {
+        if s.target[choice.state] < tick
+            && 3 * u32::from(self.tick_intercepts) >= self.total.wrapping_mul(2)
+        {
             choice.predicted = tick / 2;
         }
-        with_tick_rule(s, cx, tick, c.floor, cx.delta_tick, choice)
+        with_tick_rule(s, cx, tick, cx.delta_tick, choice)
     }
 
     #[inline]

@@ -8,6 +8,7 @@ mod bins;
 mod bins_6_12;
 mod bins_7_2;
 mod early_hits;
+mod metrics;
 mod pattern;
 mod refine;
 mod refine_stable;

@@ -90,7 +90,7 @@ impl<R: Revision> EarlyHits<R> {
             rule: draft.rule,
         };
         if (self.states.polls(draft.idx) || draft.expected < self.tick) && !cx.tick_stopped {
-            self.states.keep_tick(cx, &mut choice, 0, R::Era::time(cx.delta_tick));
+            self.states.keep_tick(cx, &mut choice, R::Era::time(cx.delta_tick));
         }
         choice
     }

@@ -46,7 +46,7 @@ mod queue;
 mod slice_timer;
 mod snapshot;
 
-use super::entity::{Entities, TaskId};
+use super::entity::{Class, Entities, TaskId};
 use super::features::{Feature, Features};
 use super::record::EARLIER_COLUMNS;
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
@@ -80,6 +80,7 @@ pub(super) const EEVDF_6_12: Policy = Policy {
     features: &features(false),
     fixed_off: &[(Feature::Hrtick, "the slice timer of 6.12 is off by default and not modelled")],
     tunables: &[BASE_SLICE],
+    classes: Class::ALL,
     custom_slices: true,
     blank_columns: EARLIER_COLUMNS,
     build: |settings| Box::new(DelayedEevdf::new(Version::V6_12, settings)),

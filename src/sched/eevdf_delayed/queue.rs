@@ -3,8 +3,9 @@
 use super::Version;
 use crate::sched::entity::{Entities, Entity, TaskId};
 use crate::sched::features::{Feature, Features};
+use crate::sched::order::{ByDeadline, Order, before};
 use crate::sched::runqueue::{Common, Settings};
-use crate::sched::tree::{ByDeadline, Order, Tree, before};
+use crate::sched::tree::Tree;
 use crate::sched::tunables::BASE_SLICE;
 use crate::sched::weights;
 

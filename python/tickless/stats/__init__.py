@@ -1,0 +1,1 @@
+"""Statistics: arrays in, arrays out, vectorised over the whole table."""
