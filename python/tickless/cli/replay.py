@@ -152,11 +152,15 @@ def _where(r: Replay) -> str:
 
 
 def _state_rows(r: Replay) -> tuple[list[str], list[list[str]]]:
+    """Return one row per governor and state; without power numbers no energy."""
+    import numpy as np
+
     frame = r.summary().reset_index()
     frame["state"] = frame["state"].astype(str) + " " + frame["name"]
     frame["time_ns"] = [f"{t / 1e6:.3f}" for t in frame["time_ns"]]
-    frame["energy_uj"] = [f"{e / 1e3:.3f}" for e in frame["energy_uj"]]
-    frame = frame.drop(columns=["name", "wake_latency_ns"])
+    frame["energy_uj"] = ["-" if np.isnan(e) else f"{e / 1e3:.3f}" for e in frame["energy_uj"]]
+    known = any(np.isfinite(t.power_mw).any() for t in r.tables)
+    frame = frame.drop(columns=["name", "wake_latency_ns"] + ([] if known else ["energy_uj"]))
     frame = frame.rename(columns={"time_ns": "time ms", "energy_uj": "energy mJ"})
     return list(frame.columns), frame.astype(str).to_numpy().tolist()
 
