@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,12 +73,16 @@ def run(args: argparse.Namespace) -> int:
         follow=args.follow,
         recorded=args.recorded,
         threads=args.jobs,
-        progress=True if sys.stderr.isatty() and len(periods) > 1_000_000 else None,
+        progress=_wants_bar(len(periods)) or None,
     )
     baseline = args.baseline or (result.recorded if result.recorded in result.governors else None)
     comparison = result.compare(baseline)
     write(args, _RENDER.get(style, _tables)(style, args, result, comparison))
     return 0
+
+
+def _wants_bar(periods: int) -> bool:
+    return sys.stderr.isatty() and periods > 1_000_000 and find_spec("tqdm") is not None
 
 
 def _periods(args: argparse.Namespace, table: tickless.IdleTable | None) -> tickless.IdlePeriods:
