@@ -181,8 +181,11 @@ impl States {
         choice.stop_tick = false;
         // A branch, since it is rare that the choice does not fit.
         if self.target[choice.state] > until_event as i64 {
-            choice.state = self.shallower(cx, choice.state, until_event as i64);
-            choice.rule = Rule::NextTick;
+            let state = self.shallower(cx, choice.state, until_event as i64);
+            if state != choice.state {
+                choice.rule = Rule::NextTick;
+            }
+            choice.state = state;
         }
     }
 }

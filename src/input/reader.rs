@@ -8,7 +8,7 @@ use super::ftrace::{self, Layout, Style};
 use super::html::Page;
 use super::intervals::{self, Idle};
 use super::report::{Code, Place, Strictness};
-use super::source::{Block, Blocks, HEAD, Origin, Source, refuse};
+use super::source::{Block, Blocks, Origin, Source, refuse};
 use super::wrapping::{Wrapping, wrapping_of};
 use super::{BOM, Format, detect, perf, trace_dat};
 use crate::error::{Error, InputError, Result};
@@ -134,7 +134,7 @@ impl<'a> Reading<'a> {
         if first.text().starts_with(BOM) {
             first.skip(BOM.len());
         }
-        let mut page = match readable(blocks.name(), first.text())? {
+        let mut page = match readable(blocks.name(), blocks.head())? {
             Format::Page => Some(Page::default()),
             _ => None,
         };
@@ -231,8 +231,7 @@ impl<'a> Reading<'a> {
 }
 
 /// Refuses files that are known to be something else.
-fn readable(name: &str, first: &[u8]) -> Result<Format> {
-    let head = &first[..first.len().min(HEAD)];
+fn readable(name: &str, head: &[u8]) -> Result<Format> {
     let (code, reason, remedy) = match detect(head) {
         format @ (Format::Trace | Format::Page | Format::Text) => return Ok(format),
         Format::TraceDat => return Err(trace_dat::refusal(name, head)),

@@ -89,6 +89,8 @@ pub struct Blocks<'a> {
     reader: Box<dyn Read + Send + 'a>,
     /// Text in memory that is not read yet, instead of a reader.
     in_memory: Option<&'a [u8]>,
+    /// The first bytes, at least [`HEAD`] unless the source is shorter.
+    head: Vec<u8>,
     packing: Option<&'static str>,
     /// Start of a line whose end is not read yet.
     carry: Vec<u8>,
@@ -124,13 +126,19 @@ impl<'a> Blocks<'a> {
                 return Err(refuse(&name, other, &reason, &remedy));
             }
         };
+        let head = in_memory.map_or(Vec::new(), |text| text[..text.len().min(HEAD)].to_vec());
         let carry = Vec::new();
-        Ok(Self { name, reader, in_memory, packing, carry, skipping: false, ended: false })
+        Ok(Self { name, reader, in_memory, head, packing, carry, skipping: false, ended: false })
     }
 
     /// The name used in messages.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The first bytes, which tell what the source is; known once a block was read.
+    pub fn head(&self) -> &[u8] {
+        &self.head
     }
 
     /// Fills a block with whole lines, except that the last line of the source may lack its end.
@@ -148,6 +156,9 @@ impl<'a> Blocks<'a> {
             block.used = self.carry.len();
             block.bytes[..block.used].copy_from_slice(&self.carry);
             self.fill(block, watch)?;
+            if self.head.is_empty() {
+                self.head = block.bytes[..block.used.min(HEAD)].to_vec();
+            }
             let last = memrchr(b'\n', block.text());
             match last {
                 _ if self.ended => return Ok(block.used > 0),
@@ -201,10 +212,12 @@ impl<'a> Blocks<'a> {
 
 /// Takes whole lines off the start of `text`: about a block, or one longer line.
 fn next_in_memory<'a>(text: &mut &'a [u8]) -> &'a [u8] {
-    let most = text.len().min(BLOCK);
-    let end = match memrchr(b'\n', &text[..most]) {
+    if text.len() <= BLOCK {
+        return std::mem::take(text);
+    }
+    let end = match memrchr(b'\n', &text[..BLOCK]) {
         Some(last) => last + 1,
-        None => memchr(b'\n', &text[most..]).map_or(text.len(), |n| most + n + 1),
+        None => memchr(b'\n', &text[BLOCK..]).map_or(text.len(), |n| BLOCK + n + 1),
     };
     let (block, rest) = text.split_at(end);
     *text = rest;
@@ -279,7 +292,7 @@ impl Read for Piped<'_> {
 fn packing_of(magic: &[u8]) -> Option<&'static str> {
     match magic {
         [0x1F, 0x8B, ..] => Some("gzip"),
-        [0xFD, b'7', b'z', b'X', b'Z', 0] => Some("xz"),
+        [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
         [0x28, 0xB5, 0x2F, 0xFD, ..] => Some("zstd"),
         [b'B', b'Z', b'h', ..] => Some("bzip2"),
         _ => None,

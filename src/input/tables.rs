@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::cpupower;
 use super::fields::trim;
 use super::number::at_most;
-use super::source::{Block, Blocks, HEAD, Origin, Source, refuse};
+use super::source::{Block, Blocks, Origin, Source, refuse};
 use super::{BOM, CPU_LIMIT, Format, LINE_LIMIT, detect};
 use crate::error::Result;
 use crate::watch::Watch;
@@ -200,8 +200,7 @@ pub fn read_dump(source: Source, watch: &Watch) -> Result<Dump> {
     let mut lines = Lines::default();
     while blocks.next(&mut block, watch)? {
         watch.advance(block.text().len() as u64)?;
-        let format =
-            *format.get_or_insert_with(|| detect(&block.text()[..block.text().len().min(HEAD)]));
+        let format = *format.get_or_insert_with(|| detect(blocks.head()));
         match format {
             Format::SysfsCpuidle => {
                 lines.read(block.text().strip_prefix(BOM).unwrap_or(block.text()))

@@ -20,8 +20,8 @@ use super::runqueue::{Policy, Settings};
 use crate::error::{Error, Result};
 use crate::watch::Watch;
 
-/// Most rows a timeline records: 29 columns of 8 bytes each make this 3.6 GiB.
-pub const MAX_ROWS: usize = 1 << 24;
+/// Most rows a timeline records: 29 columns of 8 bytes each make this 1.8 GiB.
+pub const MAX_ROWS: usize = 1 << 23;
 
 /// How many operations pass between two looks at the watch.
 const LOOK: u64 = 4096;

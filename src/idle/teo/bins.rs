@@ -230,9 +230,11 @@ impl<const UTIL: bool> TeoBins<UTIL> {
 
 impl<const UTIL: bool> Governor for TeoBins<UTIL> {
     fn new(table: &IdleTable, hz: u32) -> Self {
+        let states = States::new::<Ns>(table);
+        let last = LastPeriod::new(&states, hz);
         Self {
-            states: States::new::<Ns>(table),
-            last: LastPeriod::new(hz),
+            states,
+            last,
             bins: Bins::default(),
             recent: [0; MAX_STATES],
             total: 0,

@@ -135,7 +135,7 @@ impl Teo612 {
 impl Governor for Teo612 {
     fn new(table: &IdleTable, hz: u32) -> Self {
         let states = States::new::<Ns>(table);
-        let last = LastPeriod::new(hz);
+        let last = LastPeriod::new(&states, hz);
         let within_tick = states.target[states.n - 1] < last.tick;
         Self {
             states,

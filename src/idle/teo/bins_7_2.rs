@@ -150,11 +150,13 @@ impl Teo72 {
 
 impl Governor for Teo72 {
     fn new(table: &IdleTable, hz: u32) -> Self {
+        let states = States::new::<Ns>(table);
+        let timer_bin = states.last_fitting(0);
         Self {
-            states: States::new::<Ns>(table),
+            states,
             tick: Ns::tick(hz),
             sleep_length: 0,
-            timer_bin: 0,
+            timer_bin,
             last: Some(0),
             tick_wakeup: false,
             bins: Bins::default(),

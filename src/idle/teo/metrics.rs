@@ -204,9 +204,15 @@ pub struct LastPeriod {
 }
 
 impl LastPeriod {
-    pub fn new(hz: u32) -> Self {
-        let tick = Ns::tick(hz);
-        Self { state: Some(0), span: 0, sleep_length: 0, timer_bin: 0, tick }
+    /// An empty period in state 0, up to a timer that was due at once.
+    pub fn new(s: &States, hz: u32) -> Self {
+        Self {
+            state: Some(0),
+            span: 0,
+            sleep_length: 0,
+            timer_bin: s.last_fitting(0),
+            tick: Ns::tick(hz),
+        }
     }
 
     /// The timer is not looked up: it counts as endless.

@@ -1,6 +1,6 @@
 """Speed of the replay beside a governor loop that a data scientist would compile with numba.
 
-Run with ``pytest tests/python/bench/test_replay_speed.py --benchmark-enable``; what to look at are
+Run with ``pytest tests/python/bench/test_replay_speed.py --benchmark-only``; what to look at are
 ratios between rows of one run. Every row writes state, tick decision and verdict of every period.
 """
 
