@@ -17,11 +17,14 @@ use tickless::watch::Watch;
 
 const SIZES: [usize; 3] = [10, 100, 1000];
 
-/// Repetitions of a batch; the fastest counts.
-const BATCHES: usize = 300;
+/// Rounds over all competitors; the fastest batch of each counts.
+const ROUNDS: usize = 600;
 
 /// Operations of a batch: short enough to fall between two interruptions.
-const BATCH: usize = 2000;
+const BATCH: usize = 1000;
+
+/// Carries out [`BATCH`] operations.
+type Batch = Box<dyn FnMut()>;
 
 /// Numbers that look random, the same in every run.
 struct Noise(u64);
@@ -38,30 +41,49 @@ impl Noise {
     }
 }
 
-/// Returns ns per operation of the fastest batch; `batch` carries out [`BATCH`] operations.
-fn fastest(mut batch: impl FnMut()) -> f64 {
-    let one = |batch: &mut dyn FnMut()| {
-        let start = Instant::now();
-        batch();
-        start.elapsed().as_nanos() as f64 / BATCH as f64
-    };
-    (0..BATCHES).map(|_| one(&mut batch)).fold(f64::INFINITY, f64::min)
+/// Returns ns per operation of the fastest batch of each; all take turns, so that what disturbs the
+/// machine disturbs all alike.
+fn fastest(batches: &mut [Batch]) -> Vec<f64> {
+    let mut best = vec![f64::INFINITY; batches.len()];
+    for _ in 0..ROUNDS {
+        for (batch, best) in batches.iter_mut().zip(&mut best) {
+            let start = Instant::now();
+            batch();
+            *best = best.min(start.elapsed().as_nanos() as f64 / BATCH as f64);
+        }
+    }
+    best
 }
 
-/// Which entries to replace and by which keys: the same for all competitors.
-fn replacements(n: usize) -> Vec<(usize, i64)> {
-    let mut noise = Noise(n as u64);
-    (0..BATCH).map(|_| (noise.below(n), (noise.next() >> 12) as i64)).collect()
+/// Which entries to replace and by which keys, the same for all competitors; too long a sequence
+/// for branch predictors to learn by heart.
+struct Plan {
+    list: Vec<(usize, i64)>,
+    at: usize,
+}
+
+impl Plan {
+    fn new(n: usize) -> Self {
+        let mut noise = Noise(n as u64);
+        let list = (0..64 * BATCH).map(|_| (noise.below(n), (noise.next() >> 12) as i64)).collect();
+        Self { list, at: 0 }
+    }
+
+    fn batch(&mut self) -> &[(usize, i64)] {
+        let from = self.at;
+        self.at = (from + BATCH) % self.list.len();
+        &self.list[from..from + BATCH]
+    }
 }
 
 /// The yardstick: a map sorted by key and task number, as a scheduler in plain Rust would have it.
-fn btree_map(n: usize) -> f64 {
-    let plan = replacements(n);
+fn btree_map(n: usize) -> Batch {
+    let mut plan = Plan::new(n);
     let mut keys: Vec<i64> = (0..n).map(|i| (i as i64) << 20).collect();
     let mut map: BTreeMap<(i64, u32), u32> =
         keys.iter().enumerate().map(|(i, &k)| ((k, i as u32), 1024)).collect();
-    fastest(|| {
-        for &(i, key) in &plan {
+    Box::new(move || {
+        for &(i, key) in plan.batch() {
             let weight = map.remove(&(keys[i], i as u32));
             keys[i] = key;
             map.insert((key, i as u32), weight.unwrap_or(0));
@@ -70,8 +92,8 @@ fn btree_map(n: usize) -> f64 {
     })
 }
 
-fn tree<O: Order>(n: usize, set: impl Fn(&mut Entities, TaskId, i64)) -> f64 {
-    let plan = replacements(n);
+fn tree<O: Order + 'static>(n: usize, set: fn(&mut Entities, TaskId, i64)) -> Batch {
+    let mut plan = Plan::new(n);
     let mut tasks = Entities::new(&vec![TaskSpec::default(); n]);
     let mut tree = Tree::<O>::default();
     for i in 0..n {
@@ -79,8 +101,8 @@ fn tree<O: Order>(n: usize, set: impl Fn(&mut Entities, TaskId, i64)) -> f64 {
         set(&mut tasks, id, (i as i64) << 20);
         tree.insert(&mut tasks, id);
     }
-    fastest(|| {
-        for &(i, key) in &plan {
+    Box::new(move || {
+        for &(i, key) in plan.batch() {
             let id = TaskId(i as u32);
             tree.remove(&mut tasks, id);
             set(&mut tasks, id, key);
@@ -104,21 +126,25 @@ impl Busy {
         let specs: Vec<TaskSpec> = (0..=n)
             .map(|_| TaskSpec { nice: noise.below(8) as i8 - 4, ..TaskSpec::default() })
             .collect();
-        let mut tasks = Entities::new(&specs);
+        let mut busy = Self::with(policy, settings, &specs);
+        for _ in 0..3 * n + noise.below(50) {
+            let ran = 1_000_000 + noise.below(4_000_000) as i64;
+            busy.run(ran);
+        }
+        busy
+    }
+
+    /// All tasks have been forked, in order.
+    fn with(policy: &Policy, settings: &Settings, specs: &[TaskSpec]) -> Self {
+        let mut tasks = Entities::new(specs);
         let mut rq = (policy.build)(settings);
-        let tick = settings.tick;
         for i in 0..specs.len() {
             let id = TaskId(i as u32);
             rq.set_slice(&mut tasks, id, 0, 0);
             rq.enqueue(&mut tasks, id, Enqueue::Fork, 1 + i as i64);
         }
         rq.pick_next(&mut tasks, specs.len() as i64);
-        let mut busy = Self { rq, tasks, now: specs.len() as i64, tick };
-        for _ in 0..3 * n + noise.below(50) {
-            let ran = 1_000_000 + noise.below(4_000_000) as i64;
-            busy.run(ran);
-        }
-        busy
+        Self { rq, tasks, now: specs.len() as i64, tick: settings.tick }
     }
 
     /// Runs for a while, ticks and picks: charge, put back, pick, switch in.
@@ -130,11 +156,11 @@ impl Busy {
 }
 
 /// Pick in states where the running task wins, so that nothing but the pick happens.
-fn pick(policy: &Policy, settings: &Settings, n: usize) -> f64 {
+fn pick(policy: &Policy, settings: &Settings, n: usize) -> Batch {
     let mut states: Vec<Busy> =
         (0..8).map(|seed| Busy::new(policy, settings, n, 1000 * seed + n as u64)).collect();
     states.iter_mut().for_each(|s| while !stays(s) {});
-    fastest(|| {
+    Box::new(move || {
         for state in &mut states {
             for _ in 0..BATCH / 8 {
                 black_box(state.rq.pick_next(&mut state.tasks, state.now));
@@ -154,21 +180,36 @@ fn stays(state: &mut Busy) -> bool {
 }
 
 /// Charge, put back, pick, switch in: the running task has used up its slice each time.
-fn switch(policy: &Policy, settings: &Settings, n: usize) -> f64 {
+fn switch(policy: &Policy, settings: &Settings, n: usize) -> Batch {
     let mut busy = Busy::new(policy, settings, n, n as u64);
-    fastest(|| {
+    Box::new(move || {
         for _ in 0..BATCH {
             busy.run(black_box(30_000_000));
         }
     })
 }
 
+/// The same between two heavy tasks while `n` light ones wait: what is put back stays in front.
+fn alternate(policy: &Policy, settings: &Settings, n: usize) -> Batch {
+    let mut specs = vec![TaskSpec { nice: 19, ..TaskSpec::default() }; n - 1];
+    specs.extend([TaskSpec { nice: -20, ..TaskSpec::default() }; 2]);
+    let mut busy = Busy::with(policy, settings, &specs);
+    for _ in 0..4 * n {
+        busy.run(4_000_000);
+    }
+    Box::new(move || {
+        for _ in 0..BATCH {
+            busy.run(black_box(4_000_000));
+        }
+    })
+}
+
 /// A queued task leaves and is woken again.
-fn sleep_and_wake(policy: &Policy, settings: &Settings, n: usize) -> f64 {
+fn sleep_and_wake(policy: &Policy, settings: &Settings, n: usize) -> Batch {
     let mut busy = Busy::new(policy, settings, n, n as u64);
     let mut noise = Noise(5);
     let order: Vec<u32> = (0..BATCH).map(|_| noise.below(n + 1) as u32).collect();
-    fastest(|| {
+    Box::new(move || {
         for &i in &order {
             let (id, now) = (TaskId(i), busy.now);
             if busy.rq.common().curr != Some(id) {
@@ -180,9 +221,9 @@ fn sleep_and_wake(policy: &Policy, settings: &Settings, n: usize) -> f64 {
 }
 
 /// The running task blocks, another is picked, and the blocked one is woken.
-fn block_and_wake(policy: &Policy, settings: &Settings, n: usize) -> f64 {
+fn block_and_wake(policy: &Policy, settings: &Settings, n: usize) -> Batch {
     let mut busy = Busy::new(policy, settings, n, n as u64);
-    fastest(|| {
+    Box::new(move || {
         for _ in 0..BATCH {
             busy.now += black_box(100_000);
             let Some(id) = busy.rq.common().curr else { break };
@@ -274,67 +315,106 @@ fn find(name: &str) -> &'static Policy {
     Policy::find(name).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn print(what: &str, bar: &str, kernel: [&str; 3], yard: [f64; 3], measure: impl Fn(usize) -> f64) {
-    print!("{what:<44}");
-    for (i, n) in SIZES.into_iter().enumerate() {
-        let ns = measure(n);
-        print!("  {ns:6.1} {:4.2}x ({:>3})", ns / yard[i], kernel[i]);
-    }
-    println!("  {bar}");
+/// One line of the table: its name, its bar, and what the kernel needs at each size.
+struct Line {
+    what: String,
+    bar: &'static str,
+    kernel: [&'static str; 3],
+    build: Box<dyn Fn(usize) -> Batch>,
 }
+
+fn lines() -> Vec<Line> {
+    let mut all = vec![];
+    let mut add = |policy: &str, what: &str, bar, kernel, build: Box<dyn Fn(usize) -> Batch>| {
+        all.push(Line { what: format!("{policy:<11} {what}"), bar, kernel, build });
+    };
+    add("BTreeMap", "remove + insert", "", [""; 3], Box::new(btree_map));
+    let cut = "tree remove + insert";
+    add(
+        "cfs",
+        cut,
+        "1.0",
+        ["36", "74", "111"],
+        Box::new(|n| tree::<ByVruntime>(n, |t, id, key| t[id].vruntime = key)),
+    );
+    add(
+        "eevdf",
+        cut,
+        "1.0",
+        ["50", "98", "136"],
+        Box::new(|n| {
+            tree::<ByVruntimeWithDeadline>(n, |t, id, key| {
+                t[id].vruntime = key;
+                t[id].deadline = key ^ 0x5a5a5;
+            })
+        }),
+    );
+    add(
+        "eevdf-7.2",
+        cut,
+        "1.0",
+        ["53", "101", "139"],
+        Box::new(|n| {
+            tree::<ByDeadline>(n, |t, id, key| {
+                t[id].deadline = key;
+                t[id].vruntime = key ^ 0x5a5a5;
+            })
+        }),
+    );
+    for (name, picks, sleeps, switches) in POLICIES {
+        let p = find(name);
+        let by = |f: fn(&Policy, &Settings, usize) -> Batch| -> Box<dyn Fn(usize) -> Batch> {
+            let s = settings(p, &[]);
+            Box::new(move |n| f(p, &s, n))
+        };
+        add(name, "pick", "0.3", picks, by(pick));
+        add(name, "charge, put back, pick, switch in", "1.0", switches, by(alternate));
+        add(name, "the same, put back at the far end", "", [""; 3], by(switch));
+        add(name, "leave + wake a queued task", "", sleeps, by(sleep_and_wake));
+        add(name, "block, pick, wake, preemption test", "", [""; 3], by(block_and_wake));
+    }
+    let p = find("eevdf-6.12");
+    let s = settings(p, &[("RUN_TO_PARITY", false)]);
+    add(
+        "eevdf-6.12",
+        "pick without protection",
+        "0.3",
+        ["6"; 3],
+        Box::new(move |n| pick(p, &s, n)),
+    );
+    all
+}
+
+/// The kernel's figures at the three sizes.
+type Kernel = [&'static str; 3];
+
+/// Policies with the kernel's figures for pick, sleep + wake, and switch.
+const POLICIES: [(&str, Kernel, Kernel, Kernel); 5] = [
+    ("cfs", ["2", "2", "2"], ["54", "88", "124"], ["26", "29", "46"]),
+    ("eevdf", ["8", "13", "17"], ["74", "119", "154"], ["45", "61", "93"]),
+    ("eevdf-curb", ["4", "3", "4"], ["74", "119", "152"], ["44", "63", "92"]),
+    ("eevdf-6.12", ["4", "4", "4"], ["85", "128", "164"], ["49", "67", "96"]),
+    ("eevdf-7.2", ["5", "5", "5"], ["84", "127", "163"], ["57", "72", "107"]),
+];
 
 fn main() {
     // `cargo test --benches` runs this too; there is nothing to check then.
     if std::env::args().any(|a| a == "--test") {
         return;
     }
+    let lines = lines();
+    let figures = SIZES.map(|n| {
+        let mut batches: Vec<Batch> = lines.iter().map(|line| (line.build)(n)).collect();
+        fastest(&mut batches)
+    });
     println!("ns per operation, ratio to BTreeMap, (real kernel function) at 10, 100, 1000 queued");
-    let yard = SIZES.map(btree_map);
-    print("BTreeMap remove + insert", "", [""; 3], yard, btree_map);
-    let name = |p: &str, what: &str| format!("{p:<11} {what}");
-    let by_vruntime = |t: &mut Entities, id: TaskId, key: i64| t[id].vruntime = key;
-    print(&name("cfs", "tree remove + insert"), "bar 1.0x", ["36", "74", "111"], yard, |n| {
-        tree::<ByVruntime>(n, by_vruntime)
-    });
-    print(&name("eevdf", "tree remove + insert"), "bar 1.0x", ["50", "98", "136"], yard, |n| {
-        tree::<ByVruntimeWithDeadline>(n, |t, id, key| {
-            t[id].vruntime = key;
-            t[id].deadline = key ^ 0x5a5a5;
-        })
-    });
-    print(
-        &name("eevdf-7.2", "tree remove + insert"),
-        "bar 1.0x",
-        ["53", "101", "139"],
-        yard,
-        |n| {
-            tree::<ByDeadline>(n, |t, id, key| {
-                t[id].deadline = key;
-                t[id].vruntime = key ^ 0x5a5a5;
-            })
-        },
-    );
-    let policies = [
-        ("cfs", ["2", "2", "2"], ["54", "88", "124"], ["26", "29", "46"]),
-        ("eevdf", ["8", "13", "17"], ["74", "119", "154"], ["45", "61", "93"]),
-        ("eevdf-curb", ["4", "3", "4"], ["74", "119", "152"], ["44", "63", "92"]),
-        ("eevdf-6.12", ["4", "4", "4"], ["85", "128", "164"], ["49", "67", "96"]),
-        ("eevdf-7.2", ["5", "5", "5"], ["84", "127", "163"], ["57", "72", "107"]),
-    ];
-    for (policy, picks, sleeps, switches) in policies {
-        let (p, s) = (find(policy), settings(find(policy), &[]));
-        print(&name(policy, "pick"), "bar 0.3x", picks, yard, |n| pick(p, &s, n));
-        let what = name(policy, "charge, put back, pick, switch in");
-        print(&what, "bar 1.0x", switches, yard, |n| switch(p, &s, n));
-        let what = name(policy, "leave + wake a queued task");
-        print(&what, "", sleeps, yard, |n| sleep_and_wake(p, &s, n));
-        let what = name(policy, "block, pick, wake, preemption test");
-        print(&what, "", [""; 3], yard, |n| block_and_wake(p, &s, n));
+    for (i, line) in lines.iter().enumerate() {
+        print!("{:<46}", line.what);
+        for (figures, kernel) in figures.iter().zip(line.kernel) {
+            print!("  {:6.1} {:4.2}x ({kernel:>3})", figures[i], figures[i] / figures[0]);
+        }
+        println!("  {}", line.bar);
     }
-    let p = find("eevdf-6.12");
-    let off = settings(p, &[("RUN_TO_PARITY", false)]);
-    let what = name("eevdf-6.12", "pick without protection");
-    print(&what, "bar 0.3x", ["6", "6", "6"], yard, |n| pick(p, &off, n));
 
     println!("\nmillion operations per second of CPU time, one thread, no rows; bar 10");
     let hogs: Vec<Program> = (0..8).map(|i| Program::bursts(i * 1000, &[(1 << 60, 1)])).collect();
@@ -359,7 +439,7 @@ fn main() {
         "{:<12} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "", "script", "hogs", "bursts", "2000", "pairs"
     );
-    for (policy, ..) in policies {
+    for (policy, ..) in POLICIES {
         let p = find(policy);
         println!(
             "{policy:<12} {:>8.1} {:>8.1} {:>8.1} {:>8.1} {:>8.1}",

@@ -1,7 +1,7 @@
 # %% [markdown]
 # What would other governors have chosen on this trace?
-# The trace that ships was recorded on Linux 6.12 with menu; its machine had the seven idle states of
-# 8x-SKYLAKE-UMA. Use `tickless.read_trace("your-trace.txt")` and your machine's idle table instead.
+# The trace that ships was recorded on Linux 6.12 with menu; its machine had the seven idle states
+# of 8x-SKYLAKE-UMA. Use `tickless.read_trace("your-trace.txt")` and your machine's table instead.
 
 # %%
 import tickless

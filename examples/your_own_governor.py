@@ -1,10 +1,11 @@
 # %% [markdown]
 # How good could any governor be, and how bad is the simplest one?
-# A governor is anything with select(ctx) and reflect(ctx, outcome). Two are enough for bounds: always
-# the deepest state that the next timer allows, and always the shallowest.
+# A governor is anything with select(ctx) and reflect(ctx, outcome). Two are enough for bounds:
+# always the deepest state that the next timer allows, and always the shallowest.
 
 # %%
 import numpy as np
+
 import tickless
 
 
@@ -15,9 +16,7 @@ class NextTimer:
 
     def select(self, ctx):
         """Return the state, and whether the tick may stop."""
-        fits = [
-            i for i, t in enumerate(ctx.target_residency_ns) if t <= ctx.sleep_length_ns
-        ]
+        fits = [i for i, t in enumerate(ctx.target_residency_ns) if t <= ctx.sleep_length_ns]
         return fits[-1], True
 
     def reflect(self, ctx, outcome):

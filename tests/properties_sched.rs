@@ -29,6 +29,12 @@ fn weight(spec: &TaskSpec) -> f64 {
     f64::from(spec.weight().weight)
 }
 
+/// The tasks with the classes the policy has; others become normal.
+fn suited(policy: &Policy, tasks: &[TaskSpec]) -> Vec<TaskSpec> {
+    let class = |c: Class| if policy.classes.contains(&c) { c } else { Class::Normal };
+    tasks.iter().map(|task| TaskSpec { class: class(task.class), ..*task }).collect()
+}
+
 /// A closed loop under the policy's defaults; `until` in ns.
 fn closed(
     policy: &'static Policy,
@@ -38,7 +44,7 @@ fn closed(
     until: i64,
     rows: bool,
 ) -> Outcome {
-    let scene = Scene { policy, settings, tasks: tasks.to_vec(), rows };
+    let scene = Scene { policy, settings, tasks: suited(policy, tasks), rows };
     let parameters = Loop { until, tick0: MS, timer_latency: 1000, costs: PathCosts::default() };
     scene.run_programs(programs, parameters, &Watch::new()).unwrap()
 }
@@ -62,7 +68,7 @@ struct Script {
 
 impl Script {
     fn run(&self, policy: &'static Policy, settings: Settings, tasks: &[TaskSpec]) -> Outcome {
-        let scene = Scene { policy, settings, tasks: tasks.to_vec(), rows: true };
+        let scene = Scene { policy, settings, tasks: suited(policy, tasks), rows: true };
         let columns =
             EventColumns { t: &self.t, op: &self.op, task: &self.task, value: &self.value };
         scene.run_events(columns, None, &Watch::new()).unwrap()

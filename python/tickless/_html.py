@@ -16,7 +16,7 @@ _STYLE = """<style>
 .tickless th,.tickless td{padding:.15em .55em;text-align:right;white-space:nowrap;border:0}
 .tickless th{border-bottom:1px solid currentColor;font-weight:600;vertical-align:bottom}
 .tickless tbody tr:nth-child(even){background:rgba(127,127,127,.10)}
-.tickless .l{text-align:left}
+table.tickless td.l,table.tickless th.l{text-align:left}
 .tickless .good{color:#1a7f37}.tickless .bad{color:#d1242f}
 @media (prefers-color-scheme:dark){.tickless .good{color:#3fb950}.tickless .bad{color:#ff7b72}}
 [data-jp-theme-light="false"] .tickless .good{color:#3fb950}

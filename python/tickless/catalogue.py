@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, overload
 
 from tickless import _core, _html
+from tickless.errors import unknown_name
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,11 @@ class Catalogue(Sequence[Entry]):
     entries : sequence of Entry
     columns : sequence of str
         Facts shown between the name and the summary.
+
+    Notes
+    -----
+    An entry is found by position, or by name or alias: ``governors()["teo"]`` raises
+    `UnknownNameError` for a name that is not there, ``"teo" in governors()`` asks first.
     """
 
     def __init__(self, kind: str, entries: Sequence[Entry], columns: Sequence[str] = ()) -> None:
@@ -60,8 +66,12 @@ class Catalogue(Sequence[Entry]):
             for entry in self._entries:
                 if index == entry.name or index in entry.aliases:
                     return entry
-            raise KeyError(index)
+            known = [name for e in self._entries for name in (e.name, *e.aliases)]
+            raise unknown_name(f"entry of {self.kind}", index, known)
         return self._entries[index]
+
+    def __contains__(self, item: object) -> bool:
+        return any(item in (e, e.name, *e.aliases) for e in self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -126,9 +136,7 @@ def governors() -> Catalogue:
     >>> tickless.governors()["teo"].name
     'teo-7.2'
     """
-    return Catalogue(
-        "governors", [_entry(d) for d in _core.governors()], ("exactness", "confidence")
-    )
+    return Catalogue("governors", [_entry(d) for d in _core.governors()], ("text", "confidence"))
 
 
 def governors_of_kernel(version: str) -> list[tuple[str, str]]:

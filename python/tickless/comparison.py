@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless import tables
-from tickless.errors import InvalidParameterError, UnknownNameError
+from tickless.errors import InvalidParameterError, UnknownNameError, unknown_name
 from tickless.results import Array
 from tickless.stats import means, mmtests, mmtests_tables, rules, welch
 from tickless.stats.mmtests_benchmarks import Profile, profile
@@ -269,7 +269,7 @@ class ComparisonSet(Mapping[str, Comparison]):
 
     def __getitem__(self, key: str) -> Comparison:
         if key not in self._entries:
-            raise UnknownNameError(f"unknown table {key!r}; known: {', '.join(self)}")
+            raise unknown_name("table", key, self._entries)
         return self._entries[key]
 
     def __iter__(self) -> Iterator[str]:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class TicklessError(ValueError):
     """Base of every exception of the package."""
 
 
-class UnknownNameError(TicklessError):
-    """A name that no registered governor, machine, policy, style ... has; lists the nearest."""
+class UnknownNameError(TicklessError, KeyError):
+    """A name that no registered governor, machine, policy, style ... has; lists the nearest.
+
+    Also a `KeyError`: mappings of tables need one for ``in`` and ``get``.
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # that of KeyError adds quotes
 
 
 class InvalidParameterError(TicklessError):
@@ -46,6 +54,25 @@ class InputError(TicklessError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """Return the error for a name that is not among the known ones.
+
+    Parameters
+    ----------
+    kind : str
+        What was looked for, e.g. ``"style"``, and where if that helps.
+    name : object
+        What the caller gave.
+    known : iterable of str
+        All names; the three nearest are listed, or the first eight if none is near.
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(str(name), names, n=3, cutoff=0.4) or names[:8]
+    return UnknownNameError(f"unknown {kind} {name!r}; nearest: {', '.join(near)}")
 
 
 class TicklessWarning(UserWarning):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tickless import _html
 from tickless._arrays import freeze
-from tickless.errors import InvalidTypeError
+from tickless.errors import InvalidTypeError, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ class EventTable:
         """Return a column by name, or some of the rows."""
         if isinstance(key, str):
             if key not in self._columns:
-                raise KeyError(f"{key!r}; this table has the columns {list(self.columns)}")
+                raise unknown_name("column", key, self._columns)
             return getattr(self, key)
         index = key if isinstance(key, slice) else np.asarray(key)
         if not isinstance(index, slice) and (index.ndim != 1 or index.dtype.kind not in "biu"):

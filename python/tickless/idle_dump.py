@@ -209,14 +209,21 @@ class CpuidleDump:
         ]
         return head, rows
 
+    def warning_lines(self) -> list[str]:
+        """Return the warnings as lines for people, e.g. ``missing-states, cpu 2, states [1]``."""
+        return [
+            ", ".join(str(v) if k == "code" else f"{k} {v}" for k, v in w.items())
+            for w in self.warnings
+        ]
+
     def __repr__(self) -> str:
         head, rows = self.rows()
         text = "\n".join("  ".join(f"{c:>12}" for c in row) for row in [head, *rows])
         return f"{self.path}: {self.driver or '?'}, governor {self.governor or '?'}\n{text}"
 
     def _repr_html_(self) -> str:
-        notes = [str(w.get("text") or w["code"]) for w in self.warnings]
-        return _html.table(*self.rows(), caption=self.path, left=(0, 2), notes=notes)
+        lines = self.warning_lines()
+        return _html.table(*self.rows(), caption=self.path, left=(0, 2), notes=lines)
 
 
 _TABLE_FIELDS = (

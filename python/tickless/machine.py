@@ -124,7 +124,12 @@ class Machine:
         return "\n".join([head, *map(repr, self.tables), *self.sources])
 
     def _repr_html_(self) -> str:
-        return "\n".join(t._repr_html_() for t in self.tables)
+        from tickless import _html
+
+        head = ("machine", "summary", "CPUs", "Hz")
+        about = (self.name, self.summary, str(self.ncpus), str(self.hz))
+        first = _html.table(head, [about], left=(0, 1), notes=self.sources)
+        return "\n".join([first, *(t._repr_html_() for t in self.tables)])
 
 
 def _restore(fields: dict[str, Any]) -> Machine:

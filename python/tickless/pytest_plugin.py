@@ -1,7 +1,7 @@
 """The pytest plugin: a fixture that compares, asserts, and keeps baselines between runs.
 
-It is loaded in every test run of an environment that has the package, so it imports nothing but
-pytest until a test asks for the fixture.
+It is loaded in every test run of an environment that has the package, so it imports nothing beyond
+pytest and what ``import tickless`` loads until a test asks for the fixture.
 
 Examples
 --------

@@ -6,7 +6,6 @@ import gzip
 import lzma
 import os
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,44 @@ def _read_csv(path: Any, errors: str, time_unit: str | None) -> Any:
     return read_idle_csv(path)
 
 
+def _read_mmtests(path: Any, errors: str, time_unit: str | None) -> Any:
+    from tickless.readers import read_mmtests
+
+    return read_mmtests(path)
+
+
+def _read_benchmark(path: Any, errors: str, time_unit: str | None) -> Any:
+    from tickless.readers import read_benchmark
+
+    return read_benchmark(path, errors=errors)
+
+
+def _read_posted(path: Any, errors: str, time_unit: str | None) -> Any:
+    from tickless.readers import read_comparison
+
+    return read_comparison(path)
+
+
+def _is_directory(path: Path | None, head: bytes) -> bool:
+    return path is not None and path.is_dir()
+
+
+def _is_benchmark(path: Path | None, head: bytes) -> bool:
+    from tickless.readers import recognise
+
+    return recognise(head if path is None else path) is not None
+
+
+def _is_posted(path: Path | None, head: bytes) -> bool:
+    from tickless.readers import read_comparison
+
+    try:
+        read_comparison(head if path is None else path)
+    except InputError:
+        return False
+    return True
+
+
 def _is_idle_csv(path: Path | None, head: bytes) -> bool:
     return head.startswith(",".join(COLUMNS[:5]).encode())
 
@@ -50,16 +87,17 @@ def _is_cpuidle_tree(path: Path | None, head: bytes) -> bool:
     return any(next((path / p).glob("cpu[0-9]*/cpuidle"), None) is not None for p in places)
 
 
-Reader = tuple[
-    str, Callable[[Path | None, bytes], bool], Callable[[Any, str, str | None], Any] | str
-]
-"""Name, test of a path (None for bytes) and its first 4 KiB, reader or ``module:function``."""
+Reader = tuple[str, Callable[[Path | None, bytes], bool], Callable[[Any, str, str | None], Any]]
+"""Name, test of a path (None for bytes, then whole) and its first 4 KiB, reader."""
 
 READERS: list[Reader] = [
     ("cpuidle tree", _is_cpuidle_tree, _read_dump),
     ("idle CSV", _is_idle_csv, _read_csv),
     ("idle table", _is_core("sysfs-cpuidle", "cpupower-idle-info"), _read_dump),
     ("trace", _is_core("trace", "systrace-html"), _read_trace),
+    ("MMTests directory", _is_directory, _read_mmtests),
+    ("benchmark log", _is_benchmark, _read_benchmark),
+    ("posted table", _is_posted, _read_posted),
 ]
 """Formats in the order in which they are tried."""
 
@@ -70,13 +108,16 @@ def read(path: Any, *, errors: str = "report", time_unit: str | None = None) -> 
     Parameters
     ----------
     path : path, bytes, or list of paths
-        Where it is; a directory for a copy of sysfs. A list is one trace in several parts.
+        Where it is; a directory for a copy of sysfs or for results of MMTests. A list is one trace
+        in several parts.
     errors, time_unit : str
-        As for `tickless.read_trace`; other formats ignore them.
+        As for `tickless.read_trace`; benchmark logs know `errors`, other formats ignore both.
 
     Returns
     -------
-    Trace, CpuidleDump, IdlePeriods, or the result of another registered reader
+    Trace, CpuidleDump, IdlePeriods, Results, or ResultSet
+        A trace, idle states, idle periods as csv, a benchmark log, or several tables: a directory
+        of MMTests or a posted comparison.
 
     Raises
     ------
@@ -92,15 +133,22 @@ def read(path: Any, *, errors: str = "report", time_unit: str | None = None) -> 
     if isinstance(path, list | tuple):
         return _read_trace(list(path), errors, time_unit)
     file = None if isinstance(path, bytes) else Path(path)
-    head = path[:HEAD] if isinstance(path, bytes) else _head(file)
+    head = path if isinstance(path, bytes) else _head(file)
+    if file is not None and not file.is_file() and not file.is_dir():
+        return _read_trace(path, errors, time_unit)  # a pipe can be read once only
     for _, knows, reader in READERS:
         if knows(file, head):
-            if isinstance(reader, str):
-                module, function = reader.split(":")
-                reader = getattr(import_module(module), function)
             return reader(path, errors, time_unit)
-    # The trace reader has the most to say about what a file is instead.
-    return _read_trace(path, errors, time_unit)
+    try:
+        # The trace reader has the most to say about what a file is instead.
+        return _read_trace(path, errors, time_unit)
+    except InputError as e:
+        if e.code != "not-a-trace":
+            raise
+        name, known = e.path, ", ".join(name for name, _, _ in READERS)
+        raise InputError(
+            f"{name}: nothing that can be read; known are: {known}", name, code="unknown-format"
+        ) from None
 
 
 def _head(path: Path | None) -> bytes:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tickless import _core
 from tickless._arrays import freeze
+from tickless._progress import Progress
 from tickless.errors import InvalidParameterError, InvalidTypeError
 from tickless.idle_table import IdleTable
 from tickless.machine import Machine
@@ -113,7 +114,8 @@ def replay(
 
     call = _Call(wanted, plan, periods, hz, add_exit_latency, threads)
     again = follow == "own" and _comparable(periods, plan)
-    with _progress(progress, len(wanted) * len(periods) * (2 if again else 1)) as report:
+    total = len(wanted) * len(periods) * (2 if again else 1)
+    with Progress(progress, " decisions", total) as report:
         columns = call.run(entered, trace_decisions, report, 0)
         state = columns["state"]
         if again:
@@ -550,25 +552,3 @@ def _notes(periods: IdlePeriods, plan: _Plan) -> list[str]:
 
 def _shifted(report: Callable[[int], object], done: int) -> Callable[[int], object]:
     return lambda now: report(done + now)
-
-
-class _progress:
-    """Context of a progress argument: a tqdm bar, the caller's function, or nothing."""
-
-    def __init__(self, wish: bool | Callable[[int], object] | None, total: int) -> None:
-        self._bar: Any = None
-        self._call = wish if callable(wish) else None
-        if wish is True:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(total=total, unit=" decisions", unit_scale=True)
-
-    def __enter__(self) -> Callable[[int], object] | None:
-        return self._call if self._bar is None else self._advance
-
-    def _advance(self, done: int) -> None:
-        self._bar.update(done - self._bar.n)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()

@@ -9,7 +9,6 @@ give no p-value.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tickless.errors import InvalidParameterError, InvalidTypeError, ShapeError, UnknownNameError
+from tickless.errors import InvalidParameterError, InvalidTypeError, ShapeError, unknown_name
 
 if TYPE_CHECKING:
     import os
@@ -137,7 +136,7 @@ class Results:
             odd = sorted(set(self.metrics) ^ set(self.metric_info))
             raise InvalidParameterError(f"metrics and metric_info differ in {', '.join(odd)}")
         if self.primary not in self.metrics:
-            raise _unknown("metric", self.primary, list(self.metrics))
+            raise unknown_name("metric", self.primary, self.metrics)
         arrays = {name: _frozen(name, a, shape) for name, a in self.metrics.items()}
         _set(self, metrics=MappingProxyType(arrays))
         _set(self, metric_info=MappingProxyType({k: self.metric_info[k] for k in arrays}))
@@ -165,7 +164,7 @@ class Results:
 
     def __getitem__(self, metric: str) -> Array:
         if metric not in self.metrics:
-            raise _unknown("metric", metric, list(self.metrics))
+            raise unknown_name("metric", metric, self.metrics)
         return self.metrics[metric]
 
     @property
@@ -322,6 +321,11 @@ class Results:
             f"{len(self.cases)} cases x {n} repeats, metrics: {', '.join(self.metrics)})"
         )
 
+    def _repr_html_(self) -> str:
+        from tickless.results_views import of_results
+
+        return of_results(self).html()
+
 
 @dataclass(frozen=True, eq=False)
 class PublishedTable:
@@ -445,6 +449,9 @@ class PublishedTable:
             f"{len(self.cases)} cases, baseline {self.baseline!r})"
         )
 
+    def _repr_html_(self) -> str:
+        return self.compare()._repr_html_()
+
 
 class ResultSet(Mapping[str, "Results | PublishedTable"]):
     """Several benchmarks or machines: a mapping of `Results` or `PublishedTable`.
@@ -475,11 +482,8 @@ class ResultSet(Mapping[str, "Results | PublishedTable"]):
 
     def __getitem__(self, key: str) -> Results | PublishedTable:
         if key not in self._entries:
-            raise _unknown("table", key, list(self._entries))
+            raise unknown_name("table", key, self._entries)
         return self._entries[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._entries
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -507,13 +511,18 @@ class ResultSet(Mapping[str, "Results | PublishedTable"]):
     def __repr__(self) -> str:
         return f"ResultSet({self.name!r}, {len(self)} tables: {', '.join(self)})"
 
+    def _repr_html_(self) -> str:
+        from tickless.results_views import of_set
+
+        return of_set(self).html()
+
 
 def kernel_index(kernels: Sequence[str], labels: Sequence[str], name: str) -> int:
     """Return the position of a kernel by name, else by label; see `Results.kernel_index`."""
     for known in (kernels, labels):
         if name in known:
             return list(known).index(name)
-    raise _unknown("kernel", name, [*kernels, *(x for x in labels if x not in kernels)])
+    raise unknown_name("kernel", name, [*kernels, *(x for x in labels if x not in kernels)])
 
 
 def _freeze_names(r: Results | PublishedTable) -> tuple[int, int]:
@@ -568,10 +577,5 @@ def _index(names: Sequence[str]) -> dict[str, int]:
 
 def _at(known: Mapping[str, int], kind: str, name: str) -> int:
     if name not in known:
-        raise _unknown(kind, name, list(known))
+        raise unknown_name(kind, name, known)
     return known[name]
-
-
-def _unknown(kind: str, name: str, known: list[str]) -> UnknownNameError:
-    near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4) or known[:8]
-    return UnknownNameError(f"unknown {kind} {name!r}; nearest: {', '.join(near)}")

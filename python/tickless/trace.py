@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tickless import _core, _html
 from tickless._arrays import freeze
-from tickless.errors import InvalidParameterError, InvalidTypeError, TicklessWarning
+from tickless._progress import Progress
+from tickless.errors import InvalidParameterError, TicklessWarning
 from tickless.event_table import EventTable, Words
 from tickless.read_report import OPEN, ReadReport, report_from
 
@@ -101,7 +102,7 @@ def read_trace(
         raise InvalidParameterError(f"time_unit: expected one of {known}, found {time_unit!r}")
     sources = list(path) if isinstance(path, list | tuple) else [path]
     unit = None if time_unit is None else TIME_UNITS[time_unit]
-    with _progress(progress) as call:
+    with Progress(progress, "B") as call:
         raw = _core.read_trace(sources, errors, unit, call)
     report = report_from(raw)
     if errors == "report" and report.is_damaged:
@@ -259,29 +260,3 @@ def _intervals(columns: dict[str, NDArray[Any]]) -> EventTable:
     end = columns["end_ns"]
     columns["end_ns"] = np.ma.masked_array(end, mask=end == OPEN, fill_value=OPEN)
     return EventTable(columns)
-
-
-class _progress:
-    """Context of a progress argument: a tqdm bar, the caller's function, or nothing."""
-
-    def __init__(self, wish: bool | Callable[[int], object] | None) -> None:
-        if wish is not None and not isinstance(wish, bool) and not callable(wish):
-            raise InvalidTypeError(
-                f"progress: expected True, False or a callable, found {type(wish).__name__}"
-            )
-        self._bar: Any = None
-        self._call = wish if callable(wish) else None
-        if wish is True:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(unit="B", unit_scale=True)
-
-    def __enter__(self) -> Callable[[int], object] | None:
-        return self._call if self._bar is None else self._advance
-
-    def _advance(self, done: int) -> None:
-        self._bar.update(done - self._bar.n)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()

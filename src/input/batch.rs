@@ -24,7 +24,7 @@ pub struct Clocks {
 
 impl Clocks {
     /// Notes an event; true if it is older than the one before on its CPU.
-    #[inline]
+    #[inline(always)]
     pub fn note(&mut self, cpu: u16, time: i64, line: u64) -> bool {
         let i = usize::from(cpu);
         if let Some(Some(clock)) = self.of.get_mut(i) {

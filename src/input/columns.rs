@@ -32,7 +32,7 @@ macro_rules! table {
                 self.time.is_empty()
             }
 
-            #[inline]
+            #[inline(always)]
             #[allow(clippy::too_many_arguments)]
             pub(super) fn push(&mut self, $($field: $type),+) {
                 $(self.$field.push($field);)+

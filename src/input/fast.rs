@@ -7,12 +7,13 @@
 
 use super::columns::EXIT;
 use super::fields::{Prefix, Stamp};
-use super::number::{eight, six};
+use super::number::{eight, eight_digits, six};
 
 /// Most bytes of a line that are looked at: columns, two names of 15 bytes, six numbers.
 pub const WINDOW: usize = 320;
 
 const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
+const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
@@ -23,6 +24,9 @@ pub struct Columns {
     open: usize,
     /// Width of the flags; 0 without flags.
     flags: usize,
+    /// Which bytes of a word are flags, which of the word behind them stand in front of the time,
+    /// and which of the word at the time are its seconds.
+    masks: [u64; 3],
     /// Flags seen in these columns, as little-endian words; 0 = free.
     seen: [u64; 16],
     /// Column of the first digit of the seconds.
@@ -35,7 +39,14 @@ pub struct Columns {
     seconds: i64,
     /// Decimals: 6 or 9.
     decimals: usize,
+    /// The bytes in front of the bracket of the line before, as words; 0 = none are known.
+    task: [u64; 4],
+    /// Blanks at their end.
+    task_blanks: usize,
 }
+
+/// Where the bracket usually is: behind a right-aligned name, a dash and a number of 5 or 7 digits.
+const BRACKET: std::ops::RangeInclusive<usize> = 16..=32;
 
 /// What a line says in front of its event.
 #[derive(Debug, Clone, Copy)]
@@ -85,15 +96,28 @@ fn first_blank(s: &[u8], at: usize) -> Option<usize> {
 #[inline(always)]
 fn number(s: &[u8], at: usize) -> Option<(u64, usize)> {
     let word = load(s, at)?;
-    // Bytes that are no digits: high nibble not 3, or low nibble above 9.
-    let odd = (word ^ 0x3030_3030_3030_3030)
-        | (word.wrapping_add(0x0606_0606_0606_0606) ^ 0x3030_3030_3030_3030);
-    let n = (odd & 0xF0F0_F0F0_F0F0_F0F0).trailing_zeros() as usize / 8;
-    if n == 0 || n == 8 {
+    let n = digits_in(word);
+    if !(1..8).contains(&n) {
         return None;
     }
-    let value = eight(word << (8 * (8 - n)) | 0x3030_3030_3030_3030 & low_bytes(8 - n))?;
+    // Leading zeros make it eight digits.
+    let value = eight_digits(word << (8 * (8 - n)) | ZEROS >> (8 * n));
     Some((value, at + n))
+}
+
+/// Index behind one to seven digits.
+#[inline(always)]
+fn skip_number(s: &[u8], at: usize) -> Option<usize> {
+    let n = digits_in(load(s, at)?);
+    (1..8).contains(&n).then_some(at + n)
+}
+
+/// Number of digits at the start of a word.
+#[inline(always)]
+fn digits_in(word: u64) -> usize {
+    // Bytes that are no digits: high nibble not 3, or low nibble above 9.
+    let odd = (word ^ ZEROS) | (word.wrapping_add(0x0606_0606_0606_0606) ^ ZEROS);
+    (odd & 0xF0F0_F0F0_F0F0_F0F0).trailing_zeros() as usize / 8
 }
 
 #[inline(always)]
@@ -106,7 +130,7 @@ impl Columns {
     pub fn learn(line: &[u8], p: &Prefix, before: Option<Self>) -> Option<Self> {
         let Stamp::Seconds(ns) = p.stamp else { return None };
         let open = memchr::memchr(b'[', line)?;
-        if p.latency || p.cpu_width != 3 || open < 8 || p.rest + 8 > WINDOW {
+        if p.latency || p.cpu_width != 3 || !BRACKET.contains(&open) || p.rest + 8 > WINDOW {
             return None;
         }
         let colon = p.rest.checked_sub(2)?;
@@ -123,19 +147,22 @@ impl Columns {
         let end =
             line.get(start..time)?.iter().position(|&b| b == b' ').map_or(time, |n| start + n);
         let flags = end - start;
-        if flags > 8 || (flags > 0 && !(1..=8).contains(&(time - end))) || time - start > 16 {
+        if flags > 8 || time - end > 8 || (flags > 0 && time == end) {
             return None;
         }
         let second_text = load(line, time)? & low_bytes(second_width);
         let mut columns = Columns {
             open,
             flags,
+            masks: [low_bytes(flags), low_bytes(time - end), low_bytes(second_width)],
             seen: [0; 16],
             time,
             second_text,
             second_width,
             seconds: ns - ns % 1_000_000_000,
             decimals,
+            task: [0; 4],
+            task_blanks: 0,
         };
         if let Some(before) = before
             && (before.open, before.flags, before.time) == (open, flags, time)
@@ -149,29 +176,36 @@ impl Columns {
         Some(columns)
     }
 
-    /// Reads the columns in front of the event of the line that starts at `s`.
-    #[inline]
-    pub fn front(&self, s: &[u8]) -> Option<Front> {
-        // The bracket must be the line's first, and the line must reach it.
-        let mut strange = u64::from(s.first() == Some(&b'#'));
-        let mut at = 0;
-        while at + 8 <= self.open {
-            let word = load(s, at)?;
-            strange |= marks(word, b'[') | marks(word, b'\n');
-            at += 8;
+    /// Blanks in front of the bracket, which must be the line's first; remembers the task column.
+    #[inline(always)]
+    fn blanks(&mut self, s: &[u8]) -> Option<usize> {
+        let last = self.open - 8;
+        // These overlap, and together reach from the start of the line to the bracket.
+        let words = [load(s, 0)?, load(s, 8)?, load(s, last.min(16))?, load(s, last)?];
+        if words == self.task {
+            return Some(self.task_blanks);
         }
-        let before = load(s, self.open - 8)?;
-        strange |= marks(before, b'[') | marks(before, b'\n');
-        let blank = (before ^ BLANKS).leading_zeros() as usize / 8;
-        let task_end = self.open - blank;
+        let strange = words.iter().fold(0, |m, &w| m | marks(w, b'[') | marks(w, b'\n'));
+        let blanks = (words[3] ^ BLANKS).leading_zeros() as usize / 8;
         // No blank: glued to a name; 8: further away than usual; a bracket: a thread group.
-        if strange != 0 || !(1..8).contains(&blank) || matches!(s[task_end - 1], b')' | b'\t') {
+        if strange != 0 || !(1..8).contains(&blanks) || s[0] == b'#' {
             return None;
         }
+        if matches!(s[self.open - 1 - blanks], b')' | b'\t') {
+            return None;
+        }
+        (self.task, self.task_blanks) = (words, blanks);
+        Some(blanks)
+    }
+
+    /// Reads the columns in front of the event of the line that starts at `s`.
+    #[inline(always)]
+    pub fn front(&mut self, s: &[u8]) -> Option<Front> {
+        let task_end = self.open - self.blanks(s)?;
         let cpu = cpu(load(s, self.open)?)?;
         self.flags_and_gap(s)?;
         let word = load(s, self.time)?;
-        if word & low_bytes(self.second_width) != self.second_text {
+        if word & self.masks[2] != self.second_text {
             return None;
         }
         let fraction = self.time + self.second_width;
@@ -188,20 +222,13 @@ impl Columns {
     fn flags_and_gap(&self, s: &[u8]) -> Option<()> {
         let start = self.open + 6;
         if self.flags > 0 {
-            let word = load(s, start)? & low_bytes(self.flags);
+            let word = load(s, start)? & self.masks[0];
             if word == 0 || self.seen[slot(word)] != word {
                 return None;
             }
         }
-        let mut at = start + self.flags;
-        while at < self.time {
-            let n = (self.time - at).min(8);
-            if (load(s, at)? ^ BLANKS) & low_bytes(n) != 0 {
-                return None;
-            }
-            at += n;
-        }
-        Some(())
+        let gap = load(s, start + self.flags)?;
+        ((gap ^ BLANKS) & self.masks[1] == 0).then_some(())
     }
 
     #[inline(always)]
@@ -231,6 +258,43 @@ fn cpu(word: u64) -> Option<u16> {
         return None;
     }
     Some(((digits & 15) * 100 + (digits >> 8 & 15) * 10 + (digits >> 16)) as u16)
+}
+
+/// Events that are read at fixed places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Usual {
+    /// `cpu_idle`.
+    Idle,
+    /// `sched_switch`.
+    Switch,
+    /// `sched_wakeup`.
+    Wakeup,
+    /// `sched_waking`.
+    Waking,
+}
+
+/// Which event starts at `at`, and where the colon behind its name is.
+#[inline(always)]
+pub fn event(s: &[u8], at: usize) -> Option<(Usual, usize)> {
+    const fn word(text: &[u8; 8]) -> u64 {
+        u64::from_le_bytes(*text)
+    }
+    // The first eight bytes of the name, and the eight that end with its colon.
+    let (head, short) = (load(s, at)?, s.get(at + 8)?);
+    if head == word(b"cpu_idle") && *short == b':' {
+        return Some((Usual::Idle, at + 8));
+    }
+    let tail = load(s, at + 5)?;
+    const SWITCH: (u64, u64) = (word(b"sched_sw"), word(b"_switch:"));
+    const WAKEUP: (u64, u64) = (word(b"sched_wa"), word(b"_wakeup:"));
+    const WAKING: (u64, u64) = (word(b"sched_wa"), word(b"_waking:"));
+    let which = match (head, tail) {
+        SWITCH => Usual::Switch,
+        WAKEUP => Usual::Wakeup,
+        WAKING => Usual::Waking,
+        _ => return None,
+    };
+    Some((which, at + 12))
 }
 
 /// Skips the blanks behind the colon of an event name; there is at least one.
@@ -286,7 +350,7 @@ pub fn sched_switch(s: &[u8], at: usize) -> Option<Switch> {
     let start = expect(s, at, b"prev_comm=")?;
     let prev_comm = (start, first_blank(s, start)?);
     let (prev_pid, at) = number(s, expect(s, prev_comm.1, b" prev_pid=")?)?;
-    let (_, at) = number(s, expect(s, at, b" prev_prio=")?)?;
+    let at = skip_number(s, expect(s, at, b" prev_prio=")?)?;
     let start = expect(s, at, b" prev_state=")?;
     let prev_state = (start, first_blank(s, start)?);
     if prev_state.1 == start {
@@ -295,7 +359,7 @@ pub fn sched_switch(s: &[u8], at: usize) -> Option<Switch> {
     let start = expect(s, prev_state.1, b" ==> next_comm=")?;
     let next_comm = (start, first_blank(s, start)?);
     let (next_pid, at) = number(s, expect(s, next_comm.1, b" next_pid=")?)?;
-    let (_, at) = number(s, expect(s, at, b" next_prio=")?)?;
+    let at = skip_number(s, expect(s, at, b" next_prio=")?)?;
     let (prev_pid, next_pid, next_line) = (prev_pid as i32, next_pid as i32, line_end(s, at)?);
     Some(Switch { prev_comm, prev_pid, prev_state, next_comm, next_pid, next_line })
 }
@@ -322,7 +386,7 @@ pub fn sched_wakeup(s: &[u8], at: usize, task_end: usize) -> Option<Wakeup> {
     let start = expect(s, at, b"comm=")?;
     let comm = (start, first_blank(s, start)?);
     let (pid, at) = number(s, expect(s, comm.1, b" pid=")?)?;
-    let (_, at) = number(s, expect(s, at, b" prio=")?)?;
+    let at = skip_number(s, expect(s, at, b" prio=")?)?;
     let (target, at) = number(s, expect(s, at, b" target_cpu=")?)?;
     let next_line = line_end(s, at)?;
     let (by_comm, by_pid) = task(s, task_end)?;

@@ -9,7 +9,7 @@ use memchr::{memchr, memmem};
 use super::batch::Batch;
 use super::bodies;
 use super::columns::short_line;
-use super::fast::{self, Columns, Front};
+use super::fast::{self, Columns, Front, Usual};
 use super::fields::{self, Prefix, Stamp, trim};
 use super::number::{at_most, digits};
 use super::report::Code;
@@ -90,29 +90,24 @@ impl LineReader<'_> {
     /// Reads the line at the start of `text` if everything in it is where it usually is; returns its length.
     #[inline]
     fn usual_line(&mut self, text: &[u8]) -> Option<usize> {
-        let columns = self.columns.as_ref()?;
+        let columns = self.columns.as_mut()?;
         let s = text.get(..fast::WINDOW)?;
         let front = columns.front(s)?;
-        let name = s.get(front.event..)?.first_chunk::<13>()?;
-        let next_line = match name {
-            b"sched_switch:" => self.usual_switch(s, &front),
-            b"sched_wakeup:" => self.usual_wakeup(s, &front, false),
-            b"sched_waking:" => self.usual_wakeup(s, &front, true),
-            [b'c', b'p', b'u', b'_', b'i', b'd', b'l', b'e', b':', ..] => {
-                self.usual_idle(s, &front)
-            }
-            _ => None,
-        }?;
+        let (colon, next_line) = match fast::event(s, front.event)? {
+            (Usual::Idle, colon) => (colon, self.usual_idle(s, &front, colon)?),
+            (Usual::Switch, colon) => (colon, self.usual_switch(s, &front, colon)?),
+            (Usual::Wakeup, colon) => (colon, self.usual_wakeup(s, &front, colon, false)?),
+            (Usual::Waking, colon) => (colon, self.usual_wakeup(s, &front, colon, true)?),
+        };
         self.batch.lines += 1;
         self.batch.events += 1;
-        let colon = front.event + if name[8] == b':' { 8 } else { 12 };
         self.used(s, colon + 1, front.cpu, front.time);
         Some(next_line)
     }
 
     #[inline]
-    fn usual_idle(&mut self, s: &[u8], front: &Front) -> Option<usize> {
-        let (state, cpu, next_line) = fast::cpu_idle(s, fast::body(s, front.event + 8)?)?;
+    fn usual_idle(&mut self, s: &[u8], front: &Front, colon: usize) -> Option<usize> {
+        let (state, cpu, next_line) = fast::cpu_idle(s, fast::body(s, colon)?)?;
         self.batch.cpu_differs += u64::from(cpu != front.cpu);
         let line = short_line(self.batch.lines + 1);
         self.batch.tables.idle.push(front.time, cpu, state, line);
@@ -120,8 +115,8 @@ impl LineReader<'_> {
     }
 
     #[inline]
-    fn usual_switch(&mut self, s: &[u8], front: &Front) -> Option<usize> {
-        let w = fast::sched_switch(s, fast::body(s, front.event + 12)?)?;
+    fn usual_switch(&mut self, s: &[u8], front: &Front, colon: usize) -> Option<usize> {
+        let w = fast::sched_switch(s, fast::body(s, colon)?)?;
         let t = &mut self.batch.tables;
         let prev_comm = t.names.id_in(s, w.prev_comm.0, w.prev_comm.1);
         let next_comm = t.names.id_in(s, w.next_comm.0, w.next_comm.1);
@@ -132,8 +127,14 @@ impl LineReader<'_> {
     }
 
     #[inline]
-    fn usual_wakeup(&mut self, s: &[u8], front: &Front, waking: bool) -> Option<usize> {
-        let w = fast::sched_wakeup(s, fast::body(s, front.event + 12)?, front.task_end)?;
+    fn usual_wakeup(
+        &mut self,
+        s: &[u8],
+        front: &Front,
+        colon: usize,
+        waking: bool,
+    ) -> Option<usize> {
+        let w = fast::sched_wakeup(s, fast::body(s, colon)?, front.task_end)?;
         let t = &mut self.batch.tables;
         let by = t.names.id_in(s, w.by_comm.0, w.by_comm.1);
         let comm = t.names.id_in(s, w.comm.0, w.comm.1);
@@ -210,7 +211,7 @@ impl LineReader<'_> {
     }
 
     /// Counts an event that was read; `body` is the place behind the colon of its name.
-    #[inline]
+    #[inline(always)]
     fn used(&mut self, line: &[u8], body: usize, cpu: u16, time: i64) {
         self.batch.used += 1;
         if self.batch.padded == 0 && line.get(body + 1) == Some(&b' ') {

@@ -26,11 +26,9 @@ const OUTSIDE: &[u8] = b"#";
 
 impl Page {
     /// Replaces every line of the page that is no part of the trace by a comment.
-    ///
-    /// The result is never longer: a comment takes the place of at least one byte.
     pub fn strip(&mut self, block: &mut Block) {
         let text = self.stripped(block.text());
-        block.replace(&text);
+        block.replace(text);
     }
 
     fn stripped(&mut self, block: &[u8]) -> Vec<u8> {

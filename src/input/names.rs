@@ -5,6 +5,17 @@ use std::collections::HashMap;
 /// Longest name kept in one machine word pair; task names have at most 15 bytes.
 const SHORT: usize = 16;
 
+/// The first n bytes of a little-endian number, for every n below [`SHORT`].
+const MASKS: [u128; SHORT] = {
+    let mut masks = [0; SHORT];
+    let mut n = 1;
+    while n < SHORT {
+        masks[n] = (1 << (8 * n)) - 1;
+        n += 1;
+    }
+    masks
+};
+
 /// A table of distinct byte strings, numbered in order of first appearance.
 #[derive(Default, Clone)]
 pub struct Names {
@@ -25,6 +36,7 @@ impl std::fmt::Debug for Names {
 
 impl Names {
     /// Returns the number of `name`, a new one if it was never seen.
+    #[inline(never)]
     pub fn id(&mut self, name: &[u8]) -> u32 {
         if name.len() >= SHORT {
             return self.long_id(name);
@@ -36,13 +48,12 @@ impl Names {
     }
 
     /// As [`Names::id`] of `line[start..end]`, faster where 16 bytes can be looked at.
-    #[inline]
+    #[inline(always)]
     pub fn id_in(&mut self, line: &[u8], start: usize, end: usize) -> u32 {
         let n = end - start;
-        match line[start..].first_chunk::<SHORT>() {
+        match line.get(start..).and_then(|s| s.first_chunk::<SHORT>()) {
             Some(chunk) if n < SHORT => {
-                let mask = (1u128 << (8 * n)) - 1;
-                let key = u128::from_le_bytes(*chunk) & mask | (n as u128) << (8 * (SHORT - 1));
+                let key = u128::from_le_bytes(*chunk) & MASKS[n] | (n as u128) << (8 * (SHORT - 1));
                 self.short_id(key, &line[start..end])
             }
             _ => self.id(&line[start..end]),
@@ -73,7 +84,7 @@ impl Names {
             .collect()
     }
 
-    #[inline]
+    #[inline(always)]
     fn short_id(&mut self, key: u128, name: &[u8]) -> u32 {
         if !self.slots.is_empty() {
             let mask = self.slots.len() - 1;

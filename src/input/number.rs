@@ -69,14 +69,20 @@ pub fn eight(word: u64) -> Option<u64> {
     if high != ZEROS || carry != ZEROS {
         return None;
     }
-    let v = word - ZEROS;
+    Some(eight_digits(word))
+}
+
+/// Value of 8 bytes that are known to be digits.
+#[inline(always)]
+pub fn eight_digits(word: u64) -> u64 {
+    let v = word.wrapping_sub(ZEROS);
     let v = v.wrapping_mul(10).wrapping_add(v >> 8) & 0x00FF_00FF_00FF_00FF;
     let v = v.wrapping_mul(100).wrapping_add(v >> 16) & 0x0000_FFFF_0000_FFFF;
-    Some(v.wrapping_mul(10_000).wrapping_add(v >> 32) & 0xFFFF_FFFF)
+    v.wrapping_mul(10_000).wrapping_add(v >> 32) & 0xFFFF_FFFF
 }
 
 /// Returns the first 6 bytes as microseconds, if they are digits and 8 bytes can be looked at.
-#[inline]
+#[inline(always)]
 pub fn six(s: &[u8]) -> Option<u64> {
     let word = u64::from_le_bytes(*s.first_chunk::<8>()?);
     eight(word << 16 | ZEROS & 0xFFFF)

@@ -8,7 +8,7 @@ use super::ftrace::{self, Layout, Style};
 use super::html::Page;
 use super::intervals::{self, Idle};
 use super::report::{Code, Place, Strictness};
-use super::source::{Block, Blocks, HEAD, Origin, Source, refuse};
+use super::source::{Block, Blocks, Origin, Source, refuse};
 use super::wrapping::{Wrapping, wrapping_of};
 use super::{BOM, Format, detect, perf, trace_dat};
 use crate::error::{Error, InputError, Result};
@@ -72,19 +72,19 @@ pub fn read_trace(sources: Vec<Source>, options: Options, watch: &Watch) -> Resu
 
 /// A block of text and what was found in it.
 #[derive(Default)]
-struct Lane {
-    block: Block,
+struct Lane<'a> {
+    block: Block<'a>,
     batch: Batch,
 }
 
 /// Lanes that are read, taken apart and joined together.
 #[derive(Default)]
-struct Lanes {
-    lanes: Vec<Lane>,
+struct Lanes<'a> {
+    lanes: Vec<Lane<'a>>,
     filled: usize,
 }
 
-impl Lanes {
+impl Lanes<'_> {
     fn of(n: usize) -> Self {
         Self { lanes: (0..n).map(|_| Lane::default()).collect(), filled: 0 }
     }
@@ -107,7 +107,7 @@ impl Lanes {
 /// One source on its way into a trace.
 struct Reading<'a> {
     blocks: Blocks<'a>,
-    front: Lanes,
+    front: Lanes<'a>,
     style: Style,
     page: Option<Page>,
     strict: bool,
@@ -134,7 +134,7 @@ impl<'a> Reading<'a> {
         if first.text().starts_with(BOM) {
             first.skip(BOM.len());
         }
-        let mut page = match readable(blocks.name(), first.text())? {
+        let mut page = match readable(blocks.name(), blocks.head())? {
             Format::Page => Some(Page::default()),
             _ => None,
         };
@@ -182,7 +182,7 @@ impl<'a> Reading<'a> {
         self.check(trace, watch.done())
     }
 
-    fn fill(&mut self, lanes: &mut Lanes, watch: &Watch) -> Result<()> {
+    fn fill(&mut self, lanes: &mut Lanes<'a>, watch: &Watch) -> Result<()> {
         lanes.filled = 0;
         for lane in &mut lanes.lanes {
             if !self.blocks.next(&mut lane.block, watch)? {
@@ -231,8 +231,7 @@ impl<'a> Reading<'a> {
 }
 
 /// Refuses files that are known to be something else.
-fn readable(name: &str, first: &[u8]) -> Result<Format> {
-    let head = &first[..first.len().min(HEAD)];
+fn readable(name: &str, head: &[u8]) -> Result<Format> {
     let (code, reason, remedy) = match detect(head) {
         format @ (Format::Trace | Format::Page | Format::Text) => return Ok(format),
         Format::TraceDat => return Err(trace_dat::refusal(name, head)),

@@ -55,29 +55,31 @@ pub fn refuse(path: &str, code: &'static str, reason: &str, remedy: &str) -> Err
     .into()
 }
 
-/// Room for one block, filled again and again.
+/// Room for one block, filled again and again; text in memory is not copied.
 #[derive(Debug, Default)]
-pub struct Block {
+pub struct Block<'a> {
     bytes: Vec<u8>,
     used: usize,
+    in_memory: Option<&'a [u8]>,
 }
 
-impl Block {
+impl Block<'_> {
     /// What was read.
     pub fn text(&self) -> &[u8] {
-        &self.bytes[..self.used]
+        self.in_memory.unwrap_or(&self.bytes[..self.used])
     }
 
-    /// Replaces what was read by a text of at most its length.
-    pub fn replace(&mut self, text: &[u8]) {
-        self.used = text.len().min(self.used);
-        self.bytes[..self.used].copy_from_slice(&text[..self.used]);
+    /// Replaces what was read.
+    pub fn replace(&mut self, text: Vec<u8>) {
+        self.used = text.len();
+        self.bytes = text;
+        self.in_memory = None;
     }
 
     /// Drops the first bytes.
     pub fn skip(&mut self, n: usize) {
-        self.bytes.copy_within(n..self.used, 0);
-        self.used -= n;
+        let rest = self.text()[n..].to_vec();
+        self.replace(rest);
     }
 }
 
@@ -85,6 +87,10 @@ impl Block {
 pub struct Blocks<'a> {
     name: String,
     reader: Box<dyn Read + Send + 'a>,
+    /// Text in memory that is not read yet, instead of a reader.
+    in_memory: Option<&'a [u8]>,
+    /// The first bytes, at least [`HEAD`] unless the source is shorter.
+    head: Vec<u8>,
     packing: Option<&'static str>,
     /// Start of a line whose end is not read yet.
     carry: Vec<u8>,
@@ -100,6 +106,10 @@ impl<'a> Blocks<'a> {
     /// [`Error::Input`] if it cannot be opened or is packed in a way that is not read.
     pub fn open(source: Source<'a>, watch: &'a Watch) -> Result<Self> {
         let name = source.name;
+        let in_memory = match source.origin {
+            Origin::Bytes(bytes) if packing_of(bytes).is_none() => Some(bytes),
+            _ => None,
+        };
         let mut reader = open(&name, source.origin, watch)?;
         let mut magic = Vec::with_capacity(6);
         let first = reader.by_ref().take(6).read_to_end(&mut magic);
@@ -116,7 +126,9 @@ impl<'a> Blocks<'a> {
                 return Err(refuse(&name, other, &reason, &remedy));
             }
         };
-        Ok(Self { name, reader, packing, carry: Vec::new(), skipping: false, ended: false })
+        let head = in_memory.map_or(Vec::new(), |text| text[..text.len().min(HEAD)].to_vec());
+        let carry = Vec::new();
+        Ok(Self { name, reader, in_memory, head, packing, carry, skipping: false, ended: false })
     }
 
     /// The name used in messages.
@@ -124,17 +136,29 @@ impl<'a> Blocks<'a> {
         &self.name
     }
 
+    /// The first bytes, which tell what the source is; known once a block was read.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
     /// Fills a block with whole lines, except that the last line of the source may lack its end.
     ///
     /// Returns false at the end of the source. A line of more than [`LINE_LIMIT`] bytes is cut to one
     /// byte more, so that it is recognised as too long and never kept in memory.
-    pub fn next(&mut self, block: &mut Block, watch: &Watch) -> Result<bool> {
+    pub fn next(&mut self, block: &mut Block<'a>, watch: &Watch) -> Result<bool> {
+        if let Some(text) = &mut self.in_memory {
+            block.in_memory = Some(next_in_memory(text));
+            return Ok(!block.text().is_empty());
+        }
         block.used = 0;
         block.bytes.resize(BLOCK + LINE_LIMIT + 1, 0);
         while !self.ended {
             block.used = self.carry.len();
             block.bytes[..block.used].copy_from_slice(&self.carry);
             self.fill(block, watch)?;
+            if self.head.is_empty() {
+                self.head = block.bytes[..block.used.min(HEAD)].to_vec();
+            }
             let last = memrchr(b'\n', block.text());
             match last {
                 _ if self.ended => return Ok(block.used > 0),
@@ -150,7 +174,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Reads until the block is full or the source ends.
-    fn fill(&mut self, block: &mut Block, watch: &Watch) -> Result<()> {
+    fn fill(&mut self, block: &mut Block<'a>, watch: &Watch) -> Result<()> {
         let full = block.used + BLOCK;
         while block.used < full && !self.ended {
             watch.advance(0)?;
@@ -184,6 +208,20 @@ impl<'a> Blocks<'a> {
         self.skipping = rest.len() > LINE_LIMIT;
         self.carry = rest[..rest.len().min(LINE_LIMIT + 1)].to_vec();
     }
+}
+
+/// Takes whole lines off the start of `text`: about a block, or one longer line.
+fn next_in_memory<'a>(text: &mut &'a [u8]) -> &'a [u8] {
+    if text.len() <= BLOCK {
+        return std::mem::take(text);
+    }
+    let end = match memrchr(b'\n', &text[..BLOCK]) {
+        Some(last) => last + 1,
+        None => memchr(b'\n', &text[BLOCK..]).map_or(text.len(), |n| BLOCK + n + 1),
+    };
+    let (block, rest) = text.split_at(end);
+    *text = rest;
+    block
 }
 
 fn open<'a>(name: &str, origin: Origin<'a>, watch: &'a Watch) -> Result<Box<dyn Read + Send + 'a>> {
@@ -254,7 +292,7 @@ impl Read for Piped<'_> {
 fn packing_of(magic: &[u8]) -> Option<&'static str> {
     match magic {
         [0x1F, 0x8B, ..] => Some("gzip"),
-        [0xFD, b'7', b'z', b'X', b'Z', 0] => Some("xz"),
+        [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
         [0x28, 0xB5, 0x2F, 0xFD, ..] => Some("zstd"),
         [b'B', b'Z', b'h', ..] => Some("bzip2"),
         _ => None,
@@ -294,9 +332,9 @@ fn failure(name: &str, packing: Option<&'static str>, watch: &Watch, e: &io::Err
 mod tests {
     use super::*;
 
-    fn blocks(bytes: &[u8]) -> Vec<Vec<u8>> {
+    fn blocks(origin: Origin) -> Vec<Vec<u8>> {
         let watch = Watch::new();
-        let source = Source { name: "<bytes>".into(), origin: Origin::Bytes(bytes) };
+        let source = Source { name: "test".into(), origin };
         let mut blocks = Blocks::open(source, &watch).unwrap();
         let (mut block, mut all) = (Block::default(), Vec::new());
         while blocks.next(&mut block, &watch).unwrap() {
@@ -309,17 +347,19 @@ mod tests {
     fn blocks_hold_whole_lines_and_add_up_to_the_text() {
         let line = format!("{}\n", "x".repeat(4999));
         let text = line.repeat(3 * BLOCK / 5000) + "no end";
-        let all = blocks(text.as_bytes());
-        assert!(all.len() >= 3);
-        assert!(all[..all.len() - 1].iter().all(|b| b.ends_with(b"\n")));
-        assert_eq!(all.concat(), text.as_bytes());
+        let stream = || Origin::Stream(Box::new(text.as_bytes()));
+        for all in [blocks(Origin::Bytes(text.as_bytes())), blocks(stream())] {
+            assert!(all.len() >= 3);
+            assert!(all[..all.len() - 1].iter().all(|b| b.ends_with(b"\n")));
+            assert_eq!(all.concat(), text.as_bytes());
+        }
     }
 
     #[test]
     fn a_line_beyond_the_limit_is_cut_and_its_neighbours_stay() {
         for n in [LINE_LIMIT + 1, BLOCK - 1, BLOCK, 5 * BLOCK + 17] {
             let text = format!("before\n{}\nafter\n", "x".repeat(n));
-            let all = blocks(text.as_bytes()).concat();
+            let all = blocks(Origin::Stream(Box::new(text.as_bytes()))).concat();
             let lines: Vec<&[u8]> = all.split(|&b| b == b'\n').collect();
             assert_eq!((lines[0], lines[2]), (&b"before"[..], &b"after"[..]), "{n}");
             assert!(lines[1].len() > LINE_LIMIT && lines[1].len() <= n, "{n}");

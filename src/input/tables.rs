@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::cpupower;
 use super::fields::trim;
 use super::number::at_most;
-use super::source::{Block, Blocks, HEAD, Origin, Source, refuse};
+use super::source::{Block, Blocks, Origin, Source, refuse};
 use super::{BOM, CPU_LIMIT, Format, LINE_LIMIT, detect};
 use crate::error::Result;
 use crate::watch::Watch;
@@ -200,8 +200,7 @@ pub fn read_dump(source: Source, watch: &Watch) -> Result<Dump> {
     let mut lines = Lines::default();
     while blocks.next(&mut block, watch)? {
         watch.advance(block.text().len() as u64)?;
-        let format =
-            *format.get_or_insert_with(|| detect(&block.text()[..block.text().len().min(HEAD)]));
+        let format = *format.get_or_insert_with(|| detect(blocks.head()));
         match format {
             Format::SysfsCpuidle => {
                 lines.read(block.text().strip_prefix(BOM).unwrap_or(block.text()))
@@ -258,12 +257,12 @@ impl Lines {
     }
 
     fn line(&mut self, line: &str) {
-        if let Some(path) = self.pending.take_if(|_| !line.is_empty()) {
-            if Key::of(path_of(line).0).is_none() {
-                self.dump.take(&path, line, Some(self.number));
-                return;
-            }
-            // A value that is empty: the next path follows at once.
+        // A path may also be the next one, when the value of the pending one is empty.
+        if let Some(path) = self.pending.take_if(|_| !line.is_empty())
+            && Key::of(path_of(line).0).is_none()
+        {
+            self.dump.take(&path, line, Some(self.number));
+            return;
         }
         if line.is_empty() || line.starts_with('#') {
             return;

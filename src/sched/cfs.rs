@@ -38,9 +38,10 @@
 use super::cfs_rules::{CfsRules, QueueLoad, TickVerdict, later};
 use super::entity::{Class, Entities, TaskId};
 use super::features::Feature;
+use super::order::{ByVruntime, before, earlier};
 use super::record::LATER_COLUMNS;
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
-use super::tree::{ByVruntime, Tree, before, earlier};
+use super::tree::Tree;
 use super::tunables::{
     IDLE_MIN_GRANULARITY, LATENCY, MIN_GRANULARITY, Tunable, WAKEUP_GRANULARITY,
 };

@@ -2,7 +2,7 @@
 
 use super::entity::Entity;
 use super::features::{Feature, Features};
-use super::tree::before;
+use super::order::before;
 use super::tunables::{
     IDLE_MIN_GRANULARITY, LATENCY, MIN_GRANULARITY, Tunables, WAKEUP_GRANULARITY,
 };

@@ -24,6 +24,10 @@ enum Life {
 /// A run queue, its tasks and what is known about them.
 pub(super) struct Cpu {
     rq: Box<dyn Runqueue>,
+    /// What the run queue said after the last operation.
+    running: Option<TaskId>,
+    resched_waits: bool,
+    slice_timer: Option<i64>,
     tasks: Entities,
     lives: Vec<Life>,
     /// When each waiting task became ready, ns.
@@ -53,6 +57,9 @@ impl Cpu {
     pub fn new(policy: &Policy, settings: &Settings, specs: &[TaskSpec], rows: bool) -> Self {
         let mut cpu = Self {
             rq: (policy.build)(settings),
+            running: None,
+            resched_waits: false,
+            slice_timer: None,
             tasks: Entities::new(specs),
             lives: vec![Life::New; specs.len()],
             ready_since: vec![0; specs.len()],
@@ -70,19 +77,27 @@ impl Cpu {
     /// Returns the running task.
     #[inline]
     pub fn running(&self) -> Option<TaskId> {
-        self.rq.common().curr
+        self.running
     }
 
     /// Returns true if a reschedule waits for the return to user mode.
     #[inline]
     pub fn resched_waits(&self) -> bool {
-        self.rq.common().resched != Resched::No
+        self.resched_waits
     }
 
     /// Returns when the slice timer expires, ns.
     #[inline]
     pub fn slice_timer(&self) -> Option<i64> {
-        self.rq.slice_timer()
+        self.slice_timer
+    }
+
+    #[inline]
+    fn ask_run_queue(&mut self) {
+        let common = self.rq.common();
+        self.running = common.curr;
+        self.resched_waits = common.resched != Resched::No;
+        self.slice_timer = common.slice_timer;
     }
 
     /// Counts one round of a task's program.
@@ -96,6 +111,7 @@ impl Cpu {
     }
 
     /// Returns true if the operation would be carried out now.
+    #[inline(always)]
     fn is_valid(&self, op: Operation, task: i64, value: i64) -> bool {
         if op.concerns_running() {
             return self.running().is_some();
@@ -116,6 +132,9 @@ impl Cpu {
     }
 
     /// Carries one operation out, or counts it as ignored.
+    ///
+    /// Inlined, because most callers know the operation and need a small part of this.
+    #[inline(always)]
     pub fn carry_out(&mut self, order: Order) {
         let Order { t, op, task, value, in_kernel } = order;
         if !self.is_valid(op, task, value) {
@@ -133,10 +152,11 @@ impl Cpu {
         };
         let was_delayed = self.tasks[id].delayed;
         self.operate(op, id, value, t);
-        let happened = Happened { t, op, arg: i64::from(id.0), prev, was_delayed: false };
+        self.ask_run_queue();
         if let Some(rows) = &mut self.rows {
             let woken = matches!(op, Operation::Wake | Operation::Swake);
-            let happened = Happened { was_delayed: was_delayed && woken, ..happened };
+            let was_delayed = was_delayed && woken;
+            let happened = Happened { t, op, arg: i64::from(id.0), prev, was_delayed };
             rows.carried_out(self.rq.as_ref(), &self.tasks, happened);
         }
         self.count(op, id, prev, was_delayed, t);
@@ -153,6 +173,7 @@ impl Cpu {
         }
     }
 
+    #[inline(always)]
     fn operate(&mut self, op: Operation, id: TaskId, value: i64, t: i64) {
         let (rq, tasks) = (&mut self.rq, &mut self.tasks);
         match op {
@@ -177,6 +198,7 @@ impl Cpu {
         self.rq.wakeup_preempt(&mut self.tasks, id, how, t);
     }
 
+    #[inline(always)]
     fn count(
         &mut self,
         op: Operation,
@@ -215,6 +237,7 @@ impl Cpu {
 
     fn schedule(&mut self, prev: Option<TaskId>, t: i64) {
         let next = self.rq.pick_next(&mut self.tasks, t);
+        self.ask_run_queue();
         if next == prev {
             return;
         }

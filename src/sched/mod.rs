@@ -11,6 +11,7 @@ mod entity;
 mod features;
 mod o1;
 mod operation;
+mod order;
 mod program;
 mod record;
 mod runqueue;
@@ -27,6 +28,7 @@ pub use operation::{
     CLASSES, Event, EventColumns, MAX_TASKS, MAX_TIME, OPERATIONS, Operation, TaskColumns,
     check_events, check_tasks, tasks_from_columns,
 };
+pub use order::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Order, before, earlier};
 pub use program::{
     OPS, Op, PathCosts, Program, ProgramColumns, check_programs, programs_from_columns,
 };
@@ -36,7 +38,7 @@ pub use runqueue::{
     Sleep, TICK_RATES,
 };
 pub use timeline::{Loop, MAX_ROWS, Outcome, Scene};
-pub use tree::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Order, Tree, before, earlier};
+pub use tree::Tree;
 pub use tunables::{Tunable, Tunables, factor};
 pub use vectors::{RULES, apply_rule};
 

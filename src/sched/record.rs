@@ -226,7 +226,7 @@ impl Rows {
             row[NEXT_VRUNTIME] = tasks[id].vruntime;
             row[NEXT_VRUNTIME + 1] = tasks[id].deadline;
         }
-        row[HRTICK_AT] = rq.slice_timer().unwrap_or(0);
+        row[HRTICK_AT] = rq.common().slice_timer.unwrap_or(0);
     }
 }
 

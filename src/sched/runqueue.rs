@@ -60,6 +60,8 @@ pub struct Common {
     pub nr_idle: u32,
     /// Reschedule asked for and not yet carried out.
     pub resched: Resched,
+    /// Expiry of the slice timer, ns; `None` if it is not armed.
+    pub slice_timer: Option<i64>,
 }
 
 impl Common {
@@ -115,7 +117,7 @@ pub struct Observed {
 
 /// A scheduling policy on one CPU.
 pub trait Runqueue: Send {
-    /// Returns the running task, the counts and the pending reschedule.
+    /// Returns the running task, the counts, the pending reschedule and the slice timer.
     fn common(&self) -> &Common;
 
     /// Makes a task runnable: a new one, a sleeping or delayed one, or one from another CPU.
@@ -132,11 +134,6 @@ pub trait Runqueue: Send {
 
     /// Handles the timer tick.
     fn tick(&mut self, tasks: &mut Entities, now: i64);
-
-    /// Returns when the slice timer expires, ns; `None` if it is not armed.
-    fn slice_timer(&self) -> Option<i64> {
-        None
-    }
 
     /// Handles the expiry of the slice timer: charges and reschedules.
     fn slice_timer_expired(&mut self, tasks: &mut Entities, now: i64);

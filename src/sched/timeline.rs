@@ -20,8 +20,8 @@ use super::runqueue::{Policy, Settings};
 use crate::error::{Error, Result};
 use crate::watch::Watch;
 
-/// Most rows a timeline records: 29 columns of 8 bytes each make this 3.6 GiB.
-pub const MAX_ROWS: usize = 1 << 24;
+/// Most rows a timeline records: 29 columns of 8 bytes each make this 1.8 GiB.
+pub const MAX_ROWS: usize = 1 << 23;
 
 /// How many operations pass between two looks at the watch.
 const LOOK: u64 = 4096;
@@ -179,8 +179,10 @@ enum Then {
 /// A task on its way through its program.
 #[derive(Debug, Clone, Copy)]
 struct Process {
-    /// Next operation.
-    at: u32,
+    /// Next operation, and the program's bounds, in the list of all operations.
+    at: usize,
+    first: usize,
+    end: usize,
     /// CPU time left in the present one, ns.
     left: i64,
     then: Then,
@@ -190,7 +192,25 @@ struct Process {
     started: bool,
     /// Messages not yet taken.
     messages: u64,
+    /// Rounds left; 0 for ever.
     rounds: u64,
+}
+
+impl Process {
+    fn new(first: usize, end: usize, rounds: u64) -> Self {
+        Self {
+            at: first,
+            first,
+            end,
+            left: 0,
+            then: Then::Continue,
+            in_kernel: true,
+            waiting: false,
+            started: false,
+            messages: 0,
+            rounds,
+        }
+    }
 }
 
 /// What happens next.
@@ -201,9 +221,10 @@ enum Next {
     Tick,
 }
 
-struct ClosedLoop<'a> {
+struct ClosedLoop {
     cpu: Cpu,
-    programs: &'a [Program],
+    /// Operations of all programs, one after the other.
+    ops: Vec<Op>,
     processes: Vec<Process>,
     /// Forks and ends of sleeps to come: time and task.
     alarms: BinaryHeap<Reverse<(i64, u32)>>,
@@ -214,32 +235,20 @@ struct ClosedLoop<'a> {
     steps: u64,
 }
 
-impl<'a> ClosedLoop<'a> {
-    fn new(cpu: Cpu, tick: i64, programs: &'a [Program], parameters: Loop) -> Self {
+impl ClosedLoop {
+    fn new(cpu: Cpu, tick: i64, programs: &[Program], parameters: Loop) -> Self {
         let mut alarms = BinaryHeap::with_capacity(programs.len());
         let starting = programs.iter().enumerate().filter(|(_, p)| !p.ops.is_empty());
         alarms.extend(starting.map(|(i, p)| Reverse((p.start, i as u32))));
-        let process = Process {
-            at: 0,
-            left: 0,
-            then: Then::Continue,
-            in_kernel: true,
-            waiting: false,
-            started: false,
-            messages: 0,
-            rounds: 0,
-        };
-        Self {
-            cpu,
-            programs,
-            processes: vec![process; programs.len()],
-            alarms,
-            next_tick: parameters.tick0,
-            parameters,
-            tick,
-            now: 0,
-            steps: 0,
+        let mut ops = Vec::with_capacity(programs.iter().map(|p| p.ops.len()).sum());
+        let mut processes = Vec::with_capacity(programs.len());
+        for program in programs {
+            let first = ops.len();
+            ops.extend_from_slice(&program.ops);
+            processes.push(Process::new(first, ops.len(), program.repeat));
         }
+        let next_tick = parameters.tick0;
+        Self { cpu, ops, processes, alarms, next_tick, parameters, tick, now: 0, steps: 0 }
     }
 
     fn process(&mut self, id: TaskId) -> &mut Process {
@@ -309,6 +318,7 @@ impl<'a> ClosedLoop<'a> {
     }
 
     /// Carries out an operation on the run queue; the incoming task pays for a switch.
+    #[inline(always)]
     fn order(&mut self, op: Operation, task: i64) {
         let before = self.cpu.running();
         let in_kernel = before.is_some_and(|c| self.processes[c.0 as usize].in_kernel);
@@ -324,10 +334,11 @@ impl<'a> ClosedLoop<'a> {
 
     fn alarm(&mut self, id: TaskId) {
         self.alarms.pop();
-        let process = self.process(id);
-        let op = if process.started { Operation::Wake } else { Operation::Fork };
-        process.started = true;
-        self.order(op, i64::from(id.0));
+        if std::mem::replace(&mut self.process(id).started, true) {
+            self.order(Operation::Wake, i64::from(id.0));
+        } else {
+            self.order(Operation::Fork, i64::from(id.0));
+        }
     }
 
     /// The running task finished what it was doing: goes on until something takes time.
@@ -384,19 +395,17 @@ impl<'a> ClosedLoop<'a> {
 
     /// Returns the next operation; the end of the list is a round, and the last round an exit.
     fn next_op(&mut self, id: TaskId) -> Op {
-        let program = &self.programs[id.0 as usize];
         let process = &mut self.processes[id.0 as usize];
-        if process.at as usize == program.ops.len() {
-            process.at = 0;
-            process.rounds += 1;
+        if process.at == process.end {
+            process.at = process.first;
             self.cpu.count_round(id);
-            if process.rounds == program.repeat {
+            if process.rounds == 1 {
                 return Op::Exit;
             }
+            process.rounds = process.rounds.saturating_sub(1);
         }
-        let op = program.ops[process.at as usize];
         process.at += 1;
-        op
+        self.ops[process.at - 1]
     }
 
     /// Goes on in kernel mode for `ns`, which may be 0, then does `then`.
@@ -429,8 +438,11 @@ impl<'a> ClosedLoop<'a> {
         if receiver.waiting {
             receiver.waiting = false;
             receiver.then = Then::Receive;
-            let op = if sync { Operation::Swake } else { Operation::Wake };
-            self.order(op, i64::from(to));
+            if sync {
+                self.order(Operation::Swake, i64::from(to));
+            } else {
+                self.order(Operation::Wake, i64::from(to));
+            }
         }
     }
 

@@ -13,113 +13,11 @@
 use std::marker::PhantomData;
 
 use super::entity::{Entities, Entity, NIL, TaskId};
+use super::order::{Order, before};
 
 /// Left and right as an index into `child`.
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
-
-/// Returns true if virtual time `a` is before `b`, in wrapped comparison.
-#[inline]
-pub fn before(a: i64, b: i64) -> bool {
-    a.wrapping_sub(b) < 0
-}
-
-/// Returns the earlier of two virtual times.
-#[inline]
-pub fn earlier(a: i64, b: i64) -> i64 {
-    if before(b, a) { b } else { a }
-}
-
-/// What a tree is sorted by and what its nodes remember about their subtrees.
-pub trait Order {
-    /// The remembered value.
-    type Summary: Copy + PartialEq;
-    /// Key of the entity.
-    fn key(e: &Entity) -> i64;
-    /// What the entity itself contributes.
-    fn own(e: &Entity) -> Self::Summary;
-    /// What is remembered about the subtree below and including the entity.
-    fn stored(e: &Entity) -> Self::Summary;
-    /// Remembers it.
-    fn store(e: &mut Entity, summary: Self::Summary);
-    /// Joins two disjoint sets.
-    fn join(a: Self::Summary, b: Self::Summary) -> Self::Summary;
-}
-
-/// Sorted by virtual run time, nothing remembered: CFS.
-#[derive(Debug)]
-pub enum ByVruntime {}
-
-impl Order for ByVruntime {
-    type Summary = ();
-    #[inline]
-    fn key(e: &Entity) -> i64 {
-        e.vruntime
-    }
-    fn own(_: &Entity) {}
-    fn stored(_: &Entity) {}
-    fn store(_: &mut Entity, (): ()) {}
-    fn join((): (), (): ()) {}
-}
-
-/// Sorted by virtual run time, with the earliest deadline of the subtree: EEVDF of August 2023.
-#[derive(Debug)]
-pub enum ByVruntimeWithDeadline {}
-
-impl Order for ByVruntimeWithDeadline {
-    type Summary = i64;
-    #[inline]
-    fn key(e: &Entity) -> i64 {
-        e.vruntime
-    }
-    #[inline]
-    fn own(e: &Entity) -> i64 {
-        e.deadline
-    }
-    #[inline]
-    fn stored(e: &Entity) -> i64 {
-        e.least
-    }
-    #[inline]
-    fn store(e: &mut Entity, least: i64) {
-        e.least = least;
-    }
-    #[inline]
-    fn join(a: i64, b: i64) -> i64 {
-        earlier(a, b)
-    }
-}
-
-/// Sorted by deadline, with the least virtual run time and the extreme slices of the subtree:
-/// EEVDF from 6.6 on.
-#[derive(Debug)]
-pub enum ByDeadline {}
-
-impl Order for ByDeadline {
-    type Summary = (i64, u32, u32);
-    #[inline]
-    fn key(e: &Entity) -> i64 {
-        e.deadline
-    }
-    #[inline]
-    fn own(e: &Entity) -> (i64, u32, u32) {
-        (e.vruntime, e.slice, e.slice)
-    }
-    #[inline]
-    fn stored(e: &Entity) -> (i64, u32, u32) {
-        (e.least, e.shortest, e.longest)
-    }
-    #[inline]
-    fn store(e: &mut Entity, (least, shortest, longest): (i64, u32, u32)) {
-        e.least = least;
-        e.shortest = shortest;
-        e.longest = longest;
-    }
-    #[inline]
-    fn join(a: (i64, u32, u32), b: (i64, u32, u32)) -> (i64, u32, u32) {
-        (earlier(a.0, b.0), a.1.min(b.1), a.2.max(b.2))
-    }
-}
 
 /// Root and extreme nodes of a tree whose links live in the arena.
 #[derive(Debug)]
@@ -370,10 +268,13 @@ impl<O: Order> Tree<O> {
         changed
     }
 
-    /// Recomputes from `link` upward until nothing changes or `end` is reached.
+    /// Takes a contribution out, upward from `link`, until nothing changes or `end` is reached.
     #[inline]
-    fn propagate(nodes: &mut [Entity], mut link: u32, end: u32) {
-        while link != end && Self::recompute(nodes, link) {
+    fn withdraw(nodes: &mut [Entity], mut link: u32, end: u32, part: O::Summary) {
+        while link != end
+            && O::rests_on(O::stored(at(nodes, link)), part)
+            && Self::recompute(nodes, link)
+        {
             link = at(nodes, link).parent;
         }
     }
@@ -382,7 +283,8 @@ impl<O: Order> Tree<O> {
     #[inline]
     pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
         let nodes = tasks.nodes_mut();
-        let Entity { child: [left, right], parent, red, .. } = *at(nodes, id.0);
+        let node = at(nodes, id.0);
+        let (own, Entity { child: [left, right], parent, red, .. }) = (O::own(node), *node);
         if left != NIL && right != NIL {
             self.remove_inner(nodes, id.0);
             return;
@@ -396,7 +298,7 @@ impl<O: Order> Tree<O> {
         }
         let only = if left == NIL { right } else { left };
         self.replace_child(nodes, parent, id.0, only);
-        Self::propagate(nodes, parent, NIL);
+        Self::withdraw(nodes, parent, NIL, own);
         if only != NIL {
             let only = at_mut(nodes, only);
             only.parent = parent;
@@ -430,9 +332,9 @@ impl<O: Order> Tree<O> {
         at_mut(nodes, left).parent = heir;
         self.replace_child(nodes, parent, victim, heir);
         if hole != heir {
-            Self::propagate(nodes, hole, heir);
+            Self::withdraw(nodes, hole, heir, O::own(at(nodes, heir)));
         }
-        Self::propagate(nodes, heir, NIL);
+        Self::withdraw(nodes, heir, NIL, O::own(at(nodes, victim)));
         if orphan != NIL {
             at_mut(nodes, orphan).red = false;
         } else if !heir_red {
@@ -484,6 +386,7 @@ impl<O: Order> Tree<O> {
 #[cfg(test)]
 mod tests {
     use super::super::entity::TaskSpec;
+    use super::super::order::{ByVruntime, ByVruntimeWithDeadline, earlier};
     use super::*;
 
     type Deadlines = Tree<ByVruntimeWithDeadline>;

@@ -8,6 +8,7 @@ import json
 import tomllib
 
 import pytest
+
 import tickless
 from conftest import ROOT
 from tickless.cli import main

@@ -232,6 +232,13 @@ def test_every_cell_without_a_difference_is_listed_with_its_detectable_effect():
     assert note.replace(">", "&gt;") in c._repr_html_()
 
 
+def test_cells_whose_detectable_effect_is_not_known_are_counted_not_listed():
+    x = [[[10.0], [20.0], [30.0]], [[11.0], [21.0], [31.0]]]
+    res = Results.build("b", ["base", "new"], list("xyz"), {"t": (Metric.time("s"), x)})
+    note = next(n for n in res.compare("base").notes if "no difference" in n)
+    assert note == "new: no difference found in 3 of 3 cases; smallest detectable: not known for 3"
+
+
 def test_published_tables_compare_without_p_and_with_a_note():
     c = published().compare()
     assert np.isnan(c.p_value).all() and np.isnan(c.ci_low).all()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +54,26 @@ def test_a_function_is_found_whatever_of_its_module_was_imported_first(name):
 def test_all_is_sorted_and_matches_the_lazy_names():
     assert list(tickless.__all__) == sorted(tickless.__all__)
     assert set(tickless._HOME) <= set(tickless.__all__)
+
+
+def test_the_reference_of_the_manual_lists_every_public_name_once():
+    text = (ROOT / "docs" / "reference.md").read_text()
+    listed = [line.strip() for line in text.splitlines() if line.startswith("   ")]
+    listed = [name for name in listed if name.isidentifier()]
+    assert sorted(listed) == [name for name in tickless.__all__ if name != "__version__"]
+
+
+PACKAGE = Path(tickless.__file__).parent
+WITH_EXAMPLES = sorted(p for p in PACKAGE.rglob("*.py") if ">>> " in p.read_text())
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_the_examples_in_docstrings_print_what_they_show(path):
+    words = ("tickless", *path.relative_to(PACKAGE).with_suffix("").parts)
+    module = importlib.import_module(".".join(words).removesuffix(".__init__"))
+    found = doctest.testmod(module)
+    assert found.attempted > 0
+    assert found.failed == 0
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,51 @@ def test_a_difference_is_shown_with_both_values(tmp_path: Path, capsys: pytest.C
     assert main(["validate", "inputs", str(folder)]) == 2
 
 
+def test_a_benchmark_log_is_read_as_a_table_and_as_values(capsys: pytest.CaptureFixture[str]):
+    path = str(INPUTS / "18-raw-hackbench" / "hackbench.txt")
+    assert main(["read", path]) == 0
+    assert "hackbench: time [s], lower is better" in capsys.readouterr().out
+    assert main(["read", path, "--format", "csv"]) == 0
+    values = [float(r["value"]) for r in csv.DictReader(io.StringIO(capsys.readouterr().out))]
+    expected = json.loads((INPUTS / "18-raw-hackbench" / "expected.json").read_text())
+    assert values == expected["files"]["hackbench.txt"]["values"]
+    assert main(["read", path, "--format", "json"]) == 0
+    assert [row["value"] for row in json.loads(capsys.readouterr().out)] == values
+
+
+def test_a_result_directory_and_a_posted_table_are_found_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["read", str(INPUTS / "20-mmtests-tree")]) == 0
+    assert "base, patched" in capsys.readouterr().out
+    mail = tmp_path / "mail.txt"
+    mail.write_text(
+        ">                 4.18.0                 4.18.0\n"
+        ">                vanilla                    teo\n"
+        "> Hmean 14        48.16 (   0.00%)       50.94 *   5.77%*\n"
+    )
+    assert main(["read", str(mail), "--format", "markdown"]) == 0
+    assert "4.18.0-vanilla, 4.18.0-teo" in capsys.readouterr().out
+
+
+def test_a_file_of_no_known_kind_is_refused_with_the_kinds_that_are_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "note.txt"
+    path.write_text("nothing in here\n")
+    assert main(["read", str(path)]) == 2
+    assert "known are: cpuidle tree" in capsys.readouterr().err
+
+
+def test_a_trace_is_read_from_a_pipe(capfd: pytest.CaptureFixture[str]):
+    program = "import sys; from tickless.cli import main; sys.exit(main())"
+    trace = INPUTS / "01-ftrace-modern" / "trace.txt"
+    command = f"{sys.executable} -c '{program}' read <(cat {trace})"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "8 read" in done.stdout
+
+
 def test_a_closed_pipe_is_silent():
     program = "import sys; from tickless.cli import main; sys.exit(main())"
     command = f"{sys.executable} -c '{program}' read {NOISE} --errors ignore --format json"

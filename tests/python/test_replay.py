@@ -286,6 +286,11 @@ def test_an_exception_in_the_progress_function_stops_the_replay(periods, table):
         replay(periods, TWO, states=table, progress=stop)
 
 
+def test_progress_that_is_neither_a_bar_nor_a_function_is_refused(periods, table):
+    with pytest.raises(TypeError, match="progress: expected True, False or a callable, found str"):
+        replay(periods, TWO, states=table, progress="bar")
+
+
 def test_a_replay_pickles(periods, table):
     r = replay(periods, TWO, states=table)
     again = pickle.loads(pickle.dumps(r))

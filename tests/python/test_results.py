@@ -194,3 +194,22 @@ def test_a_published_table_has_centres_and_no_samples() -> None:
     assert table.to_frame()["printed_pct"].tolist() == [0.0, -1.81]
     with pytest.raises(tickless.ShapeError):
         table.replace(mark=())
+
+
+def test_results_show_the_reported_mean_of_every_cell_in_a_notebook() -> None:
+    html = sample()._repr_html_()
+    assert "hackbench on 8x-SKYLAKE-UMA: time [s], lower is better" in html
+    assert "arithmetic mean of 0 to 3 samples" in html
+    assert "<th>4.18.0-teo</th>" in html
+    assert "<td>2.1000</td>" in html  # (2.0 + 2.1 + 2.2) / 3
+    assert "<td>-</td>" in html  # a cell without samples
+    assert "a note" in html
+
+
+def test_a_set_shows_its_entries_and_a_published_table_its_values_in_a_notebook() -> None:
+    tables = tickless.published("teo-v8")
+    html = tables._repr_html_()
+    for key in tables:
+        assert key in html
+    table = tables["003-sockperf-udp-throughput"]
+    assert table.printed[0][0] in table._repr_html_()

@@ -191,7 +191,7 @@ def test_programs_repeat_as_often_as_they_say():
 
 
 def test_an_idle_cpu_costs_no_steps():
-    # Ten thousand years of ticks pass by at once.
+    # Seventy years of ticks pass by at once.
     t = timeline([0], policy="eevdf", programs=[(2**61, [(1000, 2**60)])], until_ns=2**61 + 5000)
     assert t.totals["exec_ns"].tolist() == [1000]
 

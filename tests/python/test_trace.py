@@ -251,6 +251,8 @@ def test_a_text_file_object_is_refused(tmp_path: Path):
         (b"PERFILE2\x68\0\0\0", "perf-data", "perf script"),
         (b"\x17\x08\x44tracing6\0\0\x08\0\x10\0\0", "trace-dat", "trace-cmd report -t"),
         (b"TRACE:\nx\x9c\x01\x02\x00", "compressed-atrace", "inflate"),
+        (b"TRACE:\nx\x9c" + b"\x01" * 600_000, "compressed-atrace", "inflate"),
+        (b"a\n" + b"\x00" * 600_000, "binary", "text"),
         (b"<!DOCTYPE html>\n<html><body>no trace</body></html>\n", "html-without-trace", "trace"),
         (b"Dear all,\n\nno trace here.\n", "not-a-trace", "line 1"),
         (b"/sys/devices/system/cpu/cpu0/cpuidle/state0/name:POLL\n", "not-a-trace", "idle_table"),

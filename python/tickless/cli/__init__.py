@@ -20,7 +20,7 @@ COMMANDS = {
     "list": "show what is registered: governors, machines ...",
     "replay": "ask governors what they would have chosen on a trace",
     "timeline": "script one run queue and see who runs when",
-    "read": "read a trace or a table of idle states and say what is in it",
+    "read": "read any supported file and say what is in it",
     "validate": "check the installed package against a directory of golden data",
 }
 """Name and one-line summary of every command; the module has the same name."""
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     warnings.showwarning = _show_warning
     try:
-        args = _parse(sys.argv[1:] if argv is None else list(argv))
+        args = _parse(sys.argv[1:] if argv is None else [*argv])
         code = int(args.run(args))
         sys.stdout.flush()
         return code

@@ -1,4 +1,4 @@
-"""``tickless read FILE``: what a trace or idle table holds, and what was wrong with it."""
+"""``tickless read FILE``: what a supported file holds, and what was wrong with it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tickless.cli._output import Table, add_output, chosen_format, html_parts, r
 from tickless.errors import InvalidParameterError
 from tickless.event_table import EventTable
 from tickless.idle_dump import CpuidleDump
+from tickless.periods import IdlePeriods
+from tickless.results import Results, ResultSet
 from tickless.trace import TIME_UNITS, Trace
 
 EVENTS_SHOWN = 20
@@ -24,7 +26,8 @@ EVENTS_SHOWN = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("file", nargs="+", help="trace (several files: parts of one recording), dump, idle CSV")
+    add("file", nargs="+", help="trace (several files: parts of one recording), idle states, "
+        "benchmark log, MMTests directory, posted table")  # fmt: skip
     add("--time-unit", choices=TIME_UNITS, help="unit of integer time stamps")
     add("--errors", choices=("report", "strict", "ignore"), default="report", help="on damage")
     add("--table", choices=Trace.TABLES, help="show the rows of this table of a trace")
@@ -45,16 +48,29 @@ def run(args: argparse.Namespace) -> int:
     if args.table is not None:
         raise InvalidParameterError("--table: this file is no trace")
     if isinstance(result, CpuidleDump):
-        for w in result.warnings:
-            print(f"tickless: {result.path}: {_remark(w)}", file=sys.stderr)
+        for line in result.warning_lines():
+            print(f"tickless: {result.path}: {line}", file=sys.stderr)
         write(args, render(style, [("Idle states", *result.rows())], left=True))
         return 0
-    write(args, f"{result}\n")
+    write(args, _whole(style, result))
     return 0
 
 
-def _remark(warning: dict[str, Any]) -> str:
-    return ", ".join(f"{k} {v}" if k != "code" else str(v) for k, v in warning.items())
+def _whole(style: str, result: IdlePeriods | Results | ResultSet) -> str:
+    """Return an overview for people; csv and JSON hold every value."""
+    if style == "csv":
+        return str(result.to_frame().to_csv(index=False))
+    if style == "json":
+        return str(result.to_frame().to_json(orient="records")) + "\n"
+    if style == "html":
+        return _html.page("tickless read", [result._repr_html_()])
+    if isinstance(result, IdlePeriods):
+        return f"{result}\n"
+    from tickless.results_views import of_results, of_set
+
+    view = of_results(result) if isinstance(result, Results) else of_set(result)
+    table = (view.caption, view.head, view.rows)
+    return render(style, [table], left=isinstance(result, ResultSet), notes=view.notes)
 
 
 def _trace(style: str, trace: Trace, table: str | None) -> str:

@@ -107,7 +107,6 @@ def _effect(c: Comparison, ax: Any, rows: list[int]) -> None:
             markersize=6.5,
             markerfacecolor="white",
             markeredgewidth=1.4,
-            label=None if star.any() else label,
             **style,
         )
     ax.axvline(0, color=BASELINE, linewidth=1.2, zorder=1)

@@ -7,7 +7,6 @@ measured or simulated results; `reports` lists what there is.
 from __future__ import annotations
 
 import csv
-import difflib
 import sys
 import tomllib
 from functools import cache
@@ -16,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from tickless.catalogue import Catalogue, Entry
-from tickless.errors import UnknownNameError
+from tickless.errors import unknown_name
 from tickless.published.tables import neutral, summary, table
 from tickless.results import PublishedTable, ResultSet
 
@@ -112,8 +111,7 @@ def alias(kind: str, printed: str, report: str = "") -> str:
         if key in names:
             return names[key]
     known = sorted({p for k, p, n in names if k == kind and n in ("", number)})
-    near = difflib.get_close_matches(printed, known, n=3, cutoff=0.4) or known[:8]
-    raise UnknownNameError(f"unknown {kind} {printed!r}; nearest: {', '.join(near)}")
+    raise unknown_name(kind, printed, known)
 
 
 def label(name: str, report: str, table: str | None = None) -> str:
@@ -144,8 +142,7 @@ def label(name: str, report: str, table: str | None = None) -> str:
         if name in entry.kernels:
             return entry.kernel_labels[entry.kernels.index(name)]
     known = sorted({k for t in tables.values() for k in t.kernels})
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
-    raise UnknownNameError(f"unknown kernel {name!r} in {report}; nearest: {', '.join(near)}")
+    raise unknown_name(f"kernel of {report}", name, known)
 
 
 def cell_classes() -> list[Row]:
@@ -169,8 +166,7 @@ def _number(report: str) -> str:
     if report in known.values():
         return report
     if report not in known:
-        near = difflib.get_close_matches(report, known, n=3, cutoff=0.3) or list(known)
-        raise UnknownNameError(f"unknown report {report!r}; nearest: {', '.join(near)}")
+        raise unknown_name("report", report, known)
     return str(known[report])
 
 

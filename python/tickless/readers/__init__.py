@@ -37,7 +37,15 @@ from tickless.readers.reader import Reader
 from tickless.readers.reading import Reading
 from tickless.results import Results
 
-__all__ = ["READERS", "detect", "read_benchmark", "read_comparison", "read_log", "read_mmtests"]
+__all__ = [
+    "READERS",
+    "detect",
+    "read_benchmark",
+    "read_comparison",
+    "read_log",
+    "read_mmtests",
+    "recognise",
+]
 
 READERS: tuple[Reader, ...] = (
     own.READER,
@@ -67,6 +75,14 @@ DAMAGED_SHARE = 0.1
 def detect(head: str) -> Reader | None:
     """Return the reader for a log that begins with this text, or None."""
     return next((r for r in READERS if r.signature.search(head)), None)
+
+
+def recognise(source: Source) -> Reader | None:
+    """Return the reader for a log by its first MiB, or None; binary and empty files have none."""
+    try:
+        return detect(Log(source).head(HEAD))
+    except InputError:
+        return None
 
 
 def read_log(

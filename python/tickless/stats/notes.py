@@ -185,14 +185,15 @@ def undetected(
         none = np.flatnonzero(~significant[k] & ~np.isnan(improvement[k]))
         if not len(none):
             continue
+        known = none[np.isfinite(detectable[k, none])]
         named = [
-            cells.cases[c]
-            + (f" ({detectable[k, c]:.2g} %)" if np.isfinite(detectable[k, c]) else " (none)")
-            for c in none[:MOST_UNDETECTED].tolist()
+            f"{cells.cases[c]} ({detectable[k, c]:.2g} %)" for c in known[:MOST_UNDETECTED].tolist()
         ]
-        more = len(none) - len(named)
+        more, unknown = len(known) - len(named), len(none) - len(known)
+        parts = [", ".join(named) + (f" and {more} more" if more else "")] if named else []
+        parts += [f"not known for {unknown}"] if unknown else []
         out.append(
             f"{cells.kernels[k]}: no difference found in {len(none)} of {len(cells.cases)} cases; "
-            f"smallest detectable: {', '.join(named)}" + (f" and {more} more" if more else "")
+            f"smallest detectable: {', '.join(parts)}"
         )
     return tuple(out)

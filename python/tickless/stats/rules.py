@@ -6,13 +6,12 @@ what they star is computed in `mmtests`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from tickless.errors import InvalidParameterError, UnknownNameError
+from tickless.errors import InvalidParameterError, unknown_name
 from tickless.results import Array
 from tickless.stats.pairs import Outcome, Pairs
 from tickless.stats.ranks import mann_whitney
@@ -76,8 +75,7 @@ def find(name: str) -> Rule:
         Listing the nearest names.
     """
     if name not in RULES:
-        near = difflib.get_close_matches(str(name), RULES, n=3, cutoff=0.3) or list(RULES)
-        raise UnknownNameError(f"unknown rule {name!r}; nearest: {', '.join(near)}")
+        raise unknown_name("rule", name, RULES)
     return RULES[name]
 
 

@@ -8,7 +8,6 @@ cells once for all styles, so that every format shows the same numbers.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tickless.errors import InvalidParameterError, UnknownNameError
+from tickless.errors import InvalidParameterError, UnknownNameError, unknown_name
 from tickless.tables.view import View
 
 __all__ = [
@@ -143,8 +142,7 @@ def make_all(style: str, views: Mapping[str, View], **options: Any) -> dict[str,
 
 def _module(style: str) -> Any:
     if style not in STYLES:
-        near = difflib.get_close_matches(style, STYLES, n=3, cutoff=0.3) or list(STYLES)
-        raise UnknownNameError(f"unknown style {style!r}; nearest: {', '.join(near)}")
+        raise unknown_name("style", style, STYLES)
     return import_module(STYLES[style])
 
 

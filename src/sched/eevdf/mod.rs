@@ -46,11 +46,12 @@ mod virtual_time;
 
 use super::entity::{Class, Entities, TaskId};
 use super::features::{Feature, Features};
+use super::order::ByVruntimeWithDeadline;
 use super::record::LATER_COLUMNS;
 use super::runqueue::{
     Common, Enqueue, Observed, Pick, Policy, Resched, Runqueue, Settings, Sleep,
 };
-use super::tree::{ByVruntimeWithDeadline, Tree};
+use super::tree::Tree;
 use super::tunables::BASE_SLICE_2023;
 
 /// EEVDF without the curb.

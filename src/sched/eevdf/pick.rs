@@ -4,8 +4,8 @@ use super::virtual_time::Competitors;
 use super::{Eevdf, Timeline};
 use crate::sched::entity::{Entities, TaskId};
 use crate::sched::features::Feature;
+use crate::sched::order::before;
 use crate::sched::runqueue::Pick;
-use crate::sched::tree::before;
 
 impl Eevdf {
     pub(super) fn is_protected(&self, tasks: &Entities, id: TaskId) -> bool {

@@ -3,7 +3,7 @@
 use super::Eevdf;
 use crate::sched::entity::{Entities, Entity, TaskId};
 use crate::sched::features::Feature;
-use crate::sched::tree::{before, earlier};
+use crate::sched::order::{before, earlier};
 
 /// K and W of all competitors, the running task included.
 #[derive(Debug, Clone, Copy)]

@@ -26,7 +26,7 @@ impl DelayedEevdf {
         }
         change(self, tasks);
         self.queue.place(tasks, id, false);
-        self.common_mut().count_in(tasks, id);
+        self.queue.count_in(tasks, id);
         if running {
             self.switch_in(tasks, id, now);
             if self.queue.version == Version::V6_12 {
@@ -34,7 +34,7 @@ impl DelayedEevdf {
             }
         } else {
             self.queue.insert(tasks, id);
-            if self.timer.is_none() {
+            if self.queue.common.slice_timer.is_none() {
                 self.arm_timer(tasks, now);
             }
         }

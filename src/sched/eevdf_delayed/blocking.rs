@@ -67,7 +67,7 @@ impl DelayedEevdf {
         if self.queue.common.curr != Some(id) {
             self.queue.remove(tasks, id);
         }
-        self.common_mut().count_out(tasks, id);
+        self.queue.count_out(tasks, id);
     }
 
     /// A delayed task is woken while still queued.
@@ -79,7 +79,7 @@ impl DelayedEevdf {
         if again {
             self.count_out(tasks, id);
             self.queue.place(tasks, id, false);
-            self.common_mut().count_in(tasks, id);
+            self.queue.count_in(tasks, id);
             self.queue.insert(tasks, id);
         }
         tasks[id].delayed = false;

@@ -113,8 +113,6 @@ pub struct DelayedEevdf {
     normalized_slice: i64,
     queue: Queue,
     next: Option<TaskId>,
-    /// Expiry of the armed slice timer, ns.
-    timer: Option<i64>,
 }
 
 impl DelayedEevdf {
@@ -124,7 +122,6 @@ impl DelayedEevdf {
             normalized_slice: settings.tunables.normalized(&BASE_SLICE),
             queue: Queue::new(version, settings),
             next: None,
-            timer: None,
         }
     }
 
@@ -176,7 +173,7 @@ impl DelayedEevdf {
         }
         self.common_mut().curr = None;
         let Some(id) = choice else {
-            self.timer = None;
+            self.common_mut().slice_timer = None;
             return;
         };
         self.queue.remove(tasks, id);
@@ -208,9 +205,9 @@ impl Runqueue for DelayedEevdf {
         }
         self.charge(tasks, now);
         self.queue.place(tasks, id, how == Enqueue::Fork);
-        self.common_mut().count_in(tasks, id);
+        self.queue.count_in(tasks, id);
         self.queue.insert(tasks, id);
-        if self.timer.is_none() {
+        if self.queue.common.slice_timer.is_none() {
             self.arm_timer(tasks, now);
         }
     }
@@ -240,12 +237,8 @@ impl Runqueue for DelayedEevdf {
         self.charge(tasks, now);
     }
 
-    fn slice_timer(&self) -> Option<i64> {
-        self.timer
-    }
-
     fn slice_timer_expired(&mut self, tasks: &mut Entities, now: i64) {
-        self.timer = None;
+        self.common_mut().slice_timer = None;
         self.charge(tasks, now);
         self.common_mut().ask(Resched::Now);
     }

@@ -3,8 +3,8 @@
 use super::{DelayedEevdf, Version};
 use crate::sched::entity::{Class, Entities, TaskId};
 use crate::sched::features::Feature;
+use crate::sched::order::{before, earlier};
 use crate::sched::runqueue::{Enqueue, Resched};
-use crate::sched::tree::{before, earlier};
 
 impl DelayedEevdf {
     /// Returns true while the task may not be preempted: marked (6.12), inside its interval (7.2).

@@ -3,8 +3,9 @@
 use super::Version;
 use crate::sched::entity::{Entities, Entity, TaskId};
 use crate::sched::features::{Feature, Features};
+use crate::sched::order::{ByDeadline, Order, before};
 use crate::sched::runqueue::{Common, Settings};
-use crate::sched::tree::{ByDeadline, Order, Tree, before};
+use crate::sched::tree::Tree;
 use crate::sched::tunables::BASE_SLICE;
 use crate::sched::weights;
 
@@ -18,6 +19,8 @@ pub(in crate::sched) struct Queue {
     base_slice: i64,
     tick: i64,
     pub common: Common,
+    /// Competitors with a slice of their own; without any, all slices are the base slice.
+    custom: u32,
     tree: Timeline,
     /// Reference Z of virtual time, virtual ns; moves to V whenever the kernel evaluates V.
     pub zero_vruntime: i64,
@@ -42,6 +45,7 @@ impl Queue {
             base_slice: settings.tunables.get(&BASE_SLICE),
             tick: settings.tick,
             common: Common::default(),
+            custom: 0,
             tree: Timeline::default(),
             zero_vruntime: settings.first_vruntime,
             sum_key_weight: 0,
@@ -139,8 +143,30 @@ impl Queue {
         self.sum_weight -= weight;
     }
 
-    /// Returns the shortest and the longest slice among the competitors and `also`, ns.
+    /// Counts a task in; it is about to be put into the tree or the running slot.
+    #[inline]
+    pub fn count_in(&mut self, tasks: &mut Entities, id: TaskId) {
+        self.custom += u32::from(tasks[id].custom_slice);
+        self.common.count_in(tasks, id);
+    }
+
+    /// Counts a task out.
+    #[inline]
+    pub fn count_out(&mut self, tasks: &mut Entities, id: TaskId) {
+        self.custom -= u32::from(tasks[id].custom_slice);
+        self.common.count_out(tasks, id);
+    }
+
+    /// Returns the shortest and the longest slice among the competitors, of which `also` is one.
+    #[inline]
     pub fn slices(&self, tasks: &Entities, also: TaskId) -> (i64, i64) {
+        if self.custom == 0 {
+            return (self.base_slice, self.base_slice);
+        }
+        self.extreme_slices(tasks, also)
+    }
+
+    fn extreme_slices(&self, tasks: &Entities, also: TaskId) -> (i64, i64) {
         let own = tasks[also].slice;
         let mut extremes = (own, own);
         let running = self.common.competing(tasks).map(|c| ByDeadline::own(&tasks[c]));

@@ -27,8 +27,13 @@ impl DelayedEevdf {
         }
         let delay = i64::from(e.weight).wrapping_mul(left) / 1024;
         let expiry = now.saturating_add(delay.max(SHORTEST_DELAY));
-        if self.timer.is_none_or(|pending| pending.abs_diff(expiry) > SLACK as u64) {
-            self.timer = Some(expiry);
+        if self
+            .queue
+            .common
+            .slice_timer
+            .is_none_or(|pending| pending.abs_diff(expiry) > SLACK as u64)
+        {
+            self.common_mut().slice_timer = Some(expiry);
         }
     }
 }

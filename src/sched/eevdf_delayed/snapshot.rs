@@ -15,7 +15,7 @@ impl DelayedEevdf {
         self.queue.zero_vruntime = reference;
         self.common_mut().curr = curr;
         for id in queued {
-            self.common_mut().count_in(tasks, id);
+            self.queue.count_in(tasks, id);
             if curr != Some(id) {
                 self.queue.insert(tasks, id);
             }
