@@ -15,6 +15,7 @@ extensions = [
 ]
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's Parameters hold the types
+autodoc_default_options = {"members": True}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 myst_enable_extensions = ["colon_fence", "deflist"]

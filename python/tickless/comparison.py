@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,10 @@ class Comparison(View):
     def era(self) -> str | None:
         """Era of the MMTests rule, None for a sound rule."""
         return rules.RULES[self.rule].era
+
+    def replace(self, **changes: Any) -> Comparison:
+        """Return a copy with some attributes changed; nothing is computed anew."""
+        return replace(self, **changes)
 
     def table(
         self,

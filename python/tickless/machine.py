@@ -116,6 +116,17 @@ class Machine:
             )
         return self.tables[int(self.table_of[cpu])]
 
+    def replace(self, **changes: Any) -> Machine:
+        """Return a copy with some fields changed, checked again.
+
+        Parameters
+        ----------
+        **changes
+            Any argument of the constructor.
+        """
+        fields = ("name", "tables", "table_of", "hz", "summary", "sources")
+        return Machine(**({field: getattr(self, field) for field in fields} | changes))
+
     def __reduce__(self) -> Any:
         return _restore, ({field: getattr(self, field) for field in self.__slots__},)
 

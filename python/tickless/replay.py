@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -253,6 +253,10 @@ class Replay:
         )
         # mW x ns = 1e-3 J/s x 1e-9 s = 1e-6 uJ
         return freeze((power * self.residency_ns + busy * self.wake_latency_ns) * 1e-6)
+
+    def replace(self, **changes: Any) -> Replay:
+        """Return a copy with some attributes changed; nothing is computed anew."""
+        return replace(self, **changes)
 
     def summary(self) -> pd.DataFrame:
         """Return usage, time, above, below and energy per governor and state.

@@ -210,13 +210,14 @@ class Results:
         return kernel_index(self.kernels, self.kernel_labels, name)
 
     @staticmethod
-    def join(parts: Sequence[Results]) -> Results:
+    def join(parts: Sequence[Results | PublishedTable]) -> Results:
         """Return the kernels of several results of one benchmark side by side.
 
         Parameters
         ----------
-        parts : sequence of Results
-            Same benchmark, machine and units. A kernel that occurs twice has the repeats of both;
+        parts : sequence of Results or PublishedTable
+            Same benchmark, machine and units; a printed value counts as one sample, so that it is
+            compared but never tested. A kernel that occurs twice has the repeats of both;
             a case that a part lacks is missing for its kernels, and noted.
 
         Raises
@@ -431,6 +432,18 @@ class PublishedTable:
         from tickless.compare import compare
 
         return compare(self, self.baseline if baseline is None else baseline, **options)
+
+    def to_results(self) -> Results:
+        """Return the printed values as results of one sample each, to join with measured ones.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the values are ratios to the table's baseline, or of different units.
+        """
+        from tickless.results_join import from_printed
+
+        return from_printed(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per cell: kernel, case, unit, better, center, printed_pct, cv_pct ..."""

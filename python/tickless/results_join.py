@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from tickless.errors import InvalidParameterError
-from tickless.results import Array, Results
+from tickless.results import Array, PublishedTable, Results
 
 
-def join(parts: Sequence[Results]) -> Results:
+def join(given: Sequence[Results | PublishedTable]) -> Results:
     """Return one result with the kernels of all parts; see `Results.join`."""
-    if not parts:
+    if not given:
         raise InvalidParameterError("parts: empty; give at least one result")
+    parts = [p.to_results() if isinstance(p, PublishedTable) else p for p in given]
     first = parts[0]
     _check(parts)
     kernels = tuple(dict.fromkeys(k for p in parts for k in p.kernels))
@@ -39,6 +40,28 @@ def join(parts: Sequence[Results]) -> Results:
         metrics={m: _stacked(parts, m, kernels, cases) for m in shared},
         metric_info={m: first.metric_info[m] for m in shared},
         notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def from_printed(table: PublishedTable) -> Results:
+    """Return the printed values as one sample each; see `PublishedTable.to_results`."""
+    kinds = {(m.unit, m.better, m.mean) for m in table.case_info}
+    if table.normalised or len(kinds) != 1:
+        what = "ratios to its baseline" if table.normalised else "values of different units"
+        raise InvalidParameterError(
+            f"{table.table_id}: the table prints {what}, no samples to join with others; "
+            "compare the table itself"
+        )
+    return Results.build(
+        table.benchmark,
+        table.kernels,
+        table.cases,
+        {table.primary: (table.case_info[0], table.center[:, :, np.newaxis])},
+        machine=table.machine,
+        kernel_labels=table.kernel_labels,
+        case_labels=table.case_labels,
+        case_title=table.case_title,
+        notes=(*table.notes, f"{', '.join(table.kernel_labels)}: printed values, no samples"),
     )
 
 

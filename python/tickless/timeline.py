@@ -7,7 +7,7 @@ Closed loop: each task follows a program, so that who runs when decides what hap
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,6 +97,10 @@ class Timeline:
         """Names of the columns this policy fills."""
         blank = _policy(self.policy)["blank_columns"]
         return tuple(name for name in _WORDS["columns"] if name not in blank)
+
+    def replace(self, **changes: Any) -> Timeline:
+        """Return a copy with some attributes changed; nothing is computed anew."""
+        return replace(self, **changes)
 
     def segments(self) -> NDArray[np.void]:
         """Return who ran when.

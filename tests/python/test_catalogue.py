@@ -59,3 +59,20 @@ def test_mappings_of_tables_know_what_they_do_not_hold():
         assert mapping.get("nothing") is None
         with pytest.raises(tickless.UnknownNameError, match=r"unknown table 'nothing'; nearest: "):
             mapping["nothing"]
+
+
+def test_results_of_all_kinds_give_changed_copies_and_stay_as_they_are():
+    periods = tickless.IdlePeriods([1_000_000] * 4, [3_000, 700_000, 5_000, 900_000])
+    replay = tickless.replay(periods, "menu", machine="8x-SKYLAKE-UMA")
+    timeline = tickless.timeline([0], policy="cfs", events=[(0, "FORK", 0)])
+    comparison = next(iter(tickless.published("teo-v8").compare().values()))
+    for result, change in (
+        (replay, {"notes": ("mine",)}),
+        (timeline, {"policy": "eevdf"}),
+        (comparison, {"notes": ("mine",)}),
+    ):
+        ((name, value),) = change.items()
+        assert getattr(result.replace(**change), name) == value
+        assert getattr(result, name) != value
+        with pytest.raises(AttributeError):
+            setattr(result, name, value)

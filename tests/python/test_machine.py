@@ -68,3 +68,13 @@ def test_the_list_of_machines_prints_as_a_table():
     assert "8x-SKYLAKE-UMA" in text
     assert len(tickless.machines()) == 14
     assert "<table" in tickless.machines()._repr_html_()
+
+
+def test_a_changed_copy_keeps_the_rest_and_is_checked():
+    machine = tickless.Machine("juno-r1")
+    faster = machine.replace(hz=1000)
+    assert (machine.hz, faster.hz) == (250, 1000)
+    assert faster.tables == machine.tables
+    assert faster.table_of.tolist() == machine.table_of.tolist()
+    with pytest.raises(tickless.InvalidParameterError, match="table_of"):
+        machine.replace(table_of=[7])

@@ -298,3 +298,27 @@ def test_a_line_that_differs_is_noticed(report, old, new, tmp_path):
 def test_a_directory_without_the_texts_is_a_typed_error(tmp_path):
     with pytest.raises(tickless.InputError, match="published results"):
         list(validation.groups(tmp_path))
+
+
+def test_a_printed_table_compares_with_measured_results_but_is_never_tested():
+    table = tickless.published("teo-v8")["003-sockperf-udp-throughput"]
+    values = np.repeat(table.center[:1, :, np.newaxis], 5, axis=2) * [1.09, 1.10, 1.10, 1.10, 1.11]
+    mine = tickless.Results.build(
+        table.benchmark,
+        ["mine"],
+        table.cases,
+        {table.primary: (table.case_info[0], values)},
+        machine=table.machine,
+    )
+    c = tickless.Results.join([table, mine]).compare("4.20-rc5-stock")
+    assert c.kernels == (*table.kernels, "mine")
+    np.testing.assert_allclose(c.improvement_pct[-1], 10, atol=0.1)
+    np.testing.assert_allclose(c.center[:-1], table.center)
+    assert not c.significant.any()
+    assert any("printed values, no samples" in n for n in c.notes)
+
+
+def test_ratios_do_not_join_with_values():
+    table = tickless.published("eevdf-2023")["004-hackbench"]
+    with pytest.raises(tickless.InvalidParameterError, match="ratios to its baseline"):
+        table.to_results()

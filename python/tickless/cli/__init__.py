@@ -25,6 +25,9 @@ COMMANDS = {
 }
 """Name and one-line summary of every command; the module has the same name."""
 
+EXTRAS = {"matplotlib": "plot", "tqdm": "sweep"}
+"""Packages that may be missing, and the extra that installs them."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
@@ -58,6 +61,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         print(f"tickless: {e.filename or ''}: {e.strerror or e}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as e:
+        package = (e.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        extra = EXTRAS[package]
+        print(f"tickless: needs {package}: pip install 'tickless[{extra}]'", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,12 +73,16 @@ def run(args: argparse.Namespace) -> int:
         follow=args.follow,
         recorded=args.recorded,
         threads=args.jobs,
-        progress=True if sys.stderr.isatty() and len(periods) > 1_000_000 else None,
+        progress=_wants_bar(len(periods)) or None,
     )
     baseline = args.baseline or (result.recorded if result.recorded in result.governors else None)
     comparison = result.compare(baseline)
     write(args, _RENDER.get(style, _tables)(style, args, result, comparison))
     return 0
+
+
+def _wants_bar(periods: int) -> bool:
+    return sys.stderr.isatty() and periods > 1_000_000 and find_spec("tqdm") is not None
 
 
 def _periods(args: argparse.Namespace, table: tickless.IdleTable | None) -> tickless.IdlePeriods:
@@ -152,11 +157,15 @@ def _where(r: Replay) -> str:
 
 
 def _state_rows(r: Replay) -> tuple[list[str], list[list[str]]]:
+    """Return one row per governor and state; without power numbers no energy."""
+    import numpy as np
+
     frame = r.summary().reset_index()
     frame["state"] = frame["state"].astype(str) + " " + frame["name"]
     frame["time_ns"] = [f"{t / 1e6:.3f}" for t in frame["time_ns"]]
-    frame["energy_uj"] = [f"{e / 1e3:.3f}" for e in frame["energy_uj"]]
-    frame = frame.drop(columns=["name", "wake_latency_ns"])
+    frame["energy_uj"] = ["-" if np.isnan(e) else f"{e / 1e3:.3f}" for e in frame["energy_uj"]]
+    known = any(np.isfinite(t.power_mw).any() for t in r.tables)
+    frame = frame.drop(columns=["name", "wake_latency_ns"] + ([] if known else ["energy_uj"]))
     frame = frame.rename(columns={"time_ns": "time ms", "energy_uj": "energy mJ"})
     return list(frame.columns), frame.astype(str).to_numpy().tolist()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tickless.errors import InputError
+from tickless.errors import InputError, unknown_name
 from tickless.readers.convert import padded
 from tickless.readers.log import LogNote
 from tickless.readers.mmtests.gaps import Gap, count_gaps, iteration_gaps, sentence
@@ -80,13 +80,19 @@ def read_mmtests(
     ------
     InputError
         If the directory is no result directory, mixes layouts or holds no readable benchmark.
+    UnknownNameError
+        For one of `benchmarks` that is not there; lists the nearest.
     """
     root = Path(directory)
     folders, notes = find(root, kernels)
     columns = tuple(kernels or sorted({f.kernel for f in folders}, key=natural))
     request = _Request(root, columns, machine, errors)
     entries: dict[str, Results] = {}
-    for benchmark, group in _by_benchmark(folders).items():
+    groups = _by_benchmark(folders)
+    for name in benchmarks or ():
+        if name not in groups:
+            raise unknown_name(f"benchmark of {root}", name, groups)
+    for benchmark, group in groups.items():
         if benchmarks is not None and benchmark not in benchmarks:
             continue
         if not rules_for(benchmark):
