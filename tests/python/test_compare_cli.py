@@ -114,7 +114,7 @@ def test_files_are_compared_by_name(tmp_path, capsys):
         (["--baseline", BASE, "--alpha", "2"], "alpha = 2.0: must be between 0 and 1"),
         (["--baseline", BASE, "--rule", "mmtests-2018", "--era", "head"], "belongs to era '2018'"),
         (["--baseline", BASE, "--metric", "speed"], "unknown metric 'speed'"),
-        (["--baseline", BASE, "-b", "nothing"], "no benchmark"),
+        (["--baseline", BASE, "-b", "nothing"], "unknown benchmark"),
         (["--baseline", BASE, "-o", "table.docx"], "names no format"),
     ],
 )
