@@ -152,7 +152,7 @@ impl<'a> Periods<'a> {
     ///
     /// # Errors
     /// [`Error::Shape`] for slices of unequal length, [`Error::InvalidParameter`] with the index for
-    /// a negative time where none can be.
+    /// a negative time where none can be, and for more periods than 32 bits can number.
     pub fn new(columns: Columns<'a>) -> Result<Self> {
         let slices = columns.lengths();
         let len = slices.iter().find_map(|&(_, n)| n).unwrap_or(1);
@@ -160,6 +160,10 @@ impl<'a> Periods<'a> {
             if let Some(found) = found.filter(|&n| n != len) {
                 return Err(Error::Shape { name: name.into(), expected: len, found });
             }
+        }
+        if u32::try_from(len).is_err() {
+            let reason = format!("{len} periods are too many for one call, split them");
+            return Err(Error::invalid("sleep_length_ns", reason));
         }
         for (name, column) in [
             ("wake_ns", &columns.wake),
@@ -250,57 +254,100 @@ impl<'a> Periods<'a> {
         let Column::Slice(cpus) = self.columns.cpu else {
             return CpuOrder::one(self.columns.cpu.get(0), self.len);
         };
-        let mut slots: HashMap<u32, usize> = HashMap::new();
-        let (mut numbers, mut counts) = (Vec::new(), Vec::new());
-        for &cpu in cpus {
-            let slot = *slots.entry(cpu).or_insert_with(|| {
-                numbers.push(cpu);
-                counts.push(0usize);
-                counts.len() - 1
-            });
-            counts[slot] += 1;
-        }
+        let mut slots = Slots::default();
+        let mut place: Vec<u32> = cpus.iter().map(|&cpu| slots.count(cpu)).collect();
+        let Slots { numbers, counts, .. } = slots;
         if numbers.len() < 2 {
             return CpuOrder::one(numbers.first().copied().unwrap_or(0), self.len);
         }
-        let mut starts: Vec<usize> = Vec::with_capacity(counts.len());
+        let mut ranges = Vec::with_capacity(counts.len());
         let mut next = 0;
         for count in counts {
-            starts.push(next);
+            ranges.push(next..next + count);
             next += count;
         }
-        let mut place = starts.clone();
-        let mut order = vec![0; self.len];
-        for (i, cpu) in cpus.iter().enumerate() {
-            let p = &mut place[slots[cpu]];
-            order[*p] = i;
-            *p += 1;
+        let mut free: Vec<u32> = ranges.iter().map(|r| r.start as u32).collect();
+        let mut index = vec![0; self.len];
+        for (i, slot) in place.iter_mut().enumerate() {
+            let free = &mut free[*slot as usize];
+            *slot = *free;
+            index[*free as usize] = i as u32;
+            *free += 1;
         }
-        let ranges = starts.iter().zip(&place).map(|(&a, &b)| a..b).collect();
-        CpuOrder { numbers, ranges, order: Some(order) }
+        CpuOrder { numbers, ranges, sorted: Some(Sorted { index, place }) }
     }
 }
 
-/// Periods sorted by CPU: `order[ranges[c]]` are the indices of the periods of CPU `numbers[c]`.
+/// CPU numbers below this find their slot in a table, larger ones in a map.
+const SMALL_CPU: usize = 1 << 16;
+
+/// A slot for every CPU number, in order of first appearance.
+#[derive(Default)]
+struct Slots {
+    numbers: Vec<u32>,
+    counts: Vec<usize>,
+    small: Vec<Option<u32>>,
+    large: HashMap<u32, u32>,
+}
+
+impl Slots {
+    /// Counts a period of `cpu` and returns the slot.
+    #[inline]
+    fn count(&mut self, cpu: u32) -> u32 {
+        let slot = match self.small.get(cpu as usize) {
+            Some(Some(slot)) => *slot,
+            _ => self.find_or_add(cpu),
+        };
+        self.counts[slot as usize] += 1;
+        slot
+    }
+
+    fn find_or_add(&mut self, cpu: u32) -> u32 {
+        let new = self.numbers.len() as u32;
+        let slot = if (cpu as usize) < SMALL_CPU {
+            let size = self.small.len().max(cpu as usize + 1);
+            self.small.resize(size, None);
+            *self.small[cpu as usize].get_or_insert(new)
+        } else {
+            *self.large.entry(cpu).or_insert(new)
+        };
+        if slot == new {
+            self.numbers.push(cpu);
+            self.counts.push(0);
+        }
+        slot
+    }
+}
+
+/// Periods sorted by CPU.
 #[derive(Debug)]
 pub struct CpuOrder {
     /// CPU numbers in order of first appearance.
     pub numbers: Vec<u32>,
     /// Where the periods of each CPU lie in the sorted order.
     pub ranges: Vec<Range<usize>>,
-    /// Index of the period at each place of the sorted order; None when that is the place itself.
-    pub order: Option<Vec<usize>>,
+    /// The sorted order; None when it is that of the periods.
+    pub sorted: Option<Sorted>,
+}
+
+/// An order and its inverse.
+#[derive(Debug)]
+pub struct Sorted {
+    /// Index of the period at each place.
+    pub index: Vec<u32>,
+    /// Place of each period.
+    pub place: Vec<u32>,
 }
 
 impl CpuOrder {
     fn one(number: u32, len: usize) -> Self {
-        Self { numbers: vec![number], ranges: std::iter::once(0..len).collect(), order: None }
+        Self { numbers: vec![number], ranges: std::iter::once(0..len).collect(), sorted: None }
     }
 
     /// The index of the period at `place`.
     #[inline]
     pub fn index(&self, place: usize) -> usize {
-        self.order.as_ref().map_or(place, |o| o[place])
+        self.sorted.as_ref().map_or(place, |s| s.index[place] as usize)
     }
 }
 

@@ -301,7 +301,7 @@ proptest! {
     fn verdicts_follow_the_definition(table in any_table(), s in stream(40), add in any::<bool>()) {
         let found = run(&everyone(), &table, &s, &options(250, add));
         let states = table.states();
-        for g in 0..GOVERNORS.len() {
+        for (g, entry) in GOVERNORS.iter().enumerate() {
             for i in 0..40 {
                 let chosen = usize::from(row(&found.state, g, 40)[i]);
                 let exit = states[chosen].exit_latency;
@@ -318,7 +318,7 @@ proptest! {
                     };
                     BELOW * u8::from(deeper.is_some_and(pays))
                 };
-                prop_assert_eq!(row(&found.verdict, g, 40)[i], expected, "{}", GOVERNORS[g].name);
+                prop_assert_eq!(row(&found.verdict, g, 40)[i], expected, "{}", entry.name);
             }
         }
     }

@@ -86,7 +86,7 @@ pub fn replay(
         };
         let jobs = decisions.jobs(&order, periods.len());
         run_jobs(governors, jobs, &order, options, &stream)?;
-        decisions.restore(&order, periods.len());
+        decisions.restore(&order, periods.len(), options.threads == Some(1));
     }
     Ok(decisions)
 }
@@ -231,24 +231,43 @@ impl Decisions {
     }
 
     /// Puts the decisions of every row back into the order of the periods.
-    fn restore(&mut self, order: &CpuOrder, n_periods: usize) {
-        let Some(order) = &order.order else { return };
-        self.state = restored(&self.state, order, n_periods);
-        self.stop_tick = restored(&self.stop_tick, order, n_periods);
-        self.verdict = restored(&self.verdict, order, n_periods);
-        self.predicted = restored(&self.predicted, order, n_periods);
-        self.rule = restored(&self.rule, order, n_periods);
+    fn restore(&mut self, order: &CpuOrder, n_periods: usize, serial: bool) {
+        let Some(sorted) = &order.sorted else { return };
+        let back = Back { place: &sorted.place, n_periods, serial };
+        self.state = back.restored(&self.state);
+        self.stop_tick = back.restored(&self.stop_tick);
+        self.verdict = back.restored(&self.verdict);
+        self.predicted = back.restored(&self.predicted);
+        self.rule = back.restored(&self.rule);
     }
 }
 
-fn restored<T: Copy + Default + Send + Sync>(by_cpu: &[T], order: &[usize], n: usize) -> Vec<T> {
-    let mut by_period = vec![T::default(); by_cpu.len()];
-    by_period.par_chunks_mut(n).zip(by_cpu.par_chunks(n)).for_each(|(to, from)| {
-        for (&index, &value) in order.iter().zip(from) {
-            to[index] = value;
+/// The way back from the order of the CPUs.
+struct Back<'a> {
+    place: &'a [u32],
+    n_periods: usize,
+    serial: bool,
+}
+
+impl Back<'_> {
+    fn restored<T: Copy + Default + Send + Sync>(&self, by_cpu: &[T]) -> Vec<T> {
+        /// Periods put back at a time.
+        const PART: usize = 1 << 16;
+        let mut by_period = vec![T::default(); by_cpu.len()];
+        for (row, from) in by_period.chunks_mut(self.n_periods).zip(by_cpu.chunks(self.n_periods)) {
+            let put = |(to, places): (&mut [T], &[u32])| {
+                for (to, &place) in to.iter_mut().zip(places) {
+                    *to = from[place as usize];
+                }
+            };
+            if self.serial {
+                put((row, self.place));
+            } else {
+                row.par_chunks_mut(PART).zip(self.place.par_chunks(PART)).for_each(put);
+            }
         }
-    });
-    by_period
+        by_period
+    }
 }
 
 /// What is left of a slice that is handed out piece by piece; an empty one gives empty pieces.

@@ -152,8 +152,11 @@ impl Core {
     }
 
     fn gather(&self, stream: &Stream<'_>, start: usize, block: &mut [Period]) {
-        match &stream.order.order {
-            Some(order) => stream.periods.gather(|k| order[start + k], self.tick, block),
+        match &stream.order.sorted {
+            Some(sorted) => {
+                let index = &sorted.index[start..];
+                stream.periods.gather(|k| index[k] as usize, self.tick, block);
+            }
             None => stream.periods.gather(|k| start + k, self.tick, block),
         }
     }
