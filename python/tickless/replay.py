@@ -492,17 +492,8 @@ class _Call:
         joined: dict[str, NDArray[Any]] = {}
         for table, index in self.plan:
             part = self.periods if index is None else self.periods[index]
-            columns = _core.replay(
-                [_as_core(g) for g in self.governors],
-                table._core,
-                part.engine_columns(),
-                hz=self.hz,
-                add_exit_latency=self.add_exit_latency,
-                recorded_state=None if entered is None else _pick(entered, index),
-                trace_decisions=trace_decisions,
-                threads=self.threads,
-                progress=None if report is None else _shifted(report, done),
-            )
+            recorded = None if entered is None else _pick(entered, index)
+            columns = self._ask(table, part, recorded, trace_decisions, report, done)
             done += len(self.governors) * len(part)
             if index is None:
                 return columns
@@ -510,6 +501,43 @@ class _Call:
                 shape = (len(self.governors), len(self.periods))
                 whole = joined.setdefault(name, np.zeros(shape, values.dtype))
                 whole[:, index] = values
+        return joined
+
+    def _ask(
+        self,
+        table: IdleTable,
+        periods: IdlePeriods,
+        recorded: NDArray[np.uint8] | None,
+        trace_decisions: bool,
+        report: Callable[[int], object] | None,
+        done: int,
+    ) -> dict[str, NDArray[Any]]:
+        """Ask governors of the core on all cores, then Python objects on this thread.
+
+        Ctrl-C reaches an object that sleeps or never ends on the thread that called only.
+        """
+        asked = [_as_core(g) for g in self.governors]
+        own = [i for i, g in enumerate(asked) if isinstance(g, str | tuple)]
+        objects = [i for i in range(len(asked)) if i not in own]
+        joined: dict[str, NDArray[Any]] = {}
+        for rows in filter(None, (own, objects)):
+            columns = _core.replay(
+                [asked[i] for i in rows],
+                table._core,
+                periods.engine_columns(),
+                hz=self.hz,
+                add_exit_latency=self.add_exit_latency,
+                recorded_state=recorded,
+                trace_decisions=trace_decisions,
+                threads=self.threads,
+                progress=None if report is None else _shifted(report, done),
+            )
+            done += len(rows) * len(periods)
+            if len(rows) == len(asked):
+                return columns
+            for name, values in columns.items():
+                whole = joined.setdefault(name, np.empty((len(asked), len(periods)), values.dtype))
+                whole[rows] = values
         return joined
 
 

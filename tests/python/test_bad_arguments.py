@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
@@ -140,3 +145,64 @@ def test_more_kernels_than_a_picture_holds_are_refused():
     res = tickless.Results.build("b", names, ["c"], {"t": (metric, np.ones((61, 1, 2)))})
     with pytest.raises(InvalidParameterError, match="at most 60"):
         res.compare("k0").plot()
+
+
+@pytest.mark.parametrize("body", ["time.sleep(60)", "while True: pass"])
+@pytest.mark.parametrize("others", ["", ", 'teo'"])
+def test_ctrl_c_stops_a_governor_that_never_answers(body, others):
+    code = f"""
+import time, tickless
+class Stuck:
+    def select(self, ctx):
+        print("go", flush=True)
+        {body}
+    def reflect(self, ctx, outcome): pass
+periods = tickless.IdlePeriods([1, 2], [1, 1])
+tickless.replay(periods, [Stuck(){others}], machine="8x-SKYLAKE-UMA", progress=lambda done: None)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        try:
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(0.2)  # now it is stuck
+            child.send_signal(signal.SIGINT)
+            _, said = child.communicate(timeout=10)
+        finally:
+            child.kill()
+    assert "KeyboardInterrupt" in said
+    assert "raised by select of a governor in period 0" in said
+
+
+def test_objects_and_registered_governors_keep_their_rows():
+    class Deepest:
+        def select(self, ctx):
+            return ctx.n_states - 1
+
+        def reflect(self, ctx, outcome):
+            pass
+
+    counts: list[int] = []
+    periods = tickless.IdlePeriods([10**6] * 50, [3000] * 50, cpu=np.arange(50) % 3)
+    mixed = ["menu", Deepest(), "teo", Deepest()]
+    r = tickless.replay(periods, mixed, machine="8x-SKYLAKE-UMA", progress=counts.append)
+    own = tickless.replay(periods, ["menu", "teo"], machine="8x-SKYLAKE-UMA")
+    assert np.array_equal(r.state[[0, 2]], own.state)
+    assert np.array_equal(r.stop_tick[[0, 2]], own.stop_tick)
+    assert (r.state[[1, 3]] == len(r.states) - 1).all()
+    assert counts[-1] == 200
+
+
+def test_an_exception_of_a_progress_function_stops_an_object():
+    class Slow:
+        def select(self, ctx):
+            time.sleep(0.001)
+            return 0
+
+        def reflect(self, ctx, outcome):
+            pass
+
+    periods = tickless.IdlePeriods([10**6] * 200_000, 3000)
+    with pytest.raises(ZeroDivisionError):
+        tickless.replay(periods, Slow(), machine="8x-SKYLAKE-UMA", progress=lambda done: 1 // 0)
