@@ -6,6 +6,7 @@ because seconds with nine decimals do not fit a double and the mistake would be 
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,11 @@ def integers(name: str, value: Any, dtype: Any = np.int64) -> NDArray[Any] | int
     InvalidTypeError
         For floats, strings, objects.
     InvalidParameterError
-        For a value outside the range of `dtype`, with its index.
+        For a value outside the range of `dtype`, or one that is masked, with its index.
     ShapeError
-        For more than one dimension.
+        For more than one dimension, or rows of unequal length.
     """
-    array = np.asarray(value)
+    array = unmasked(name, value)
     if array.size == 0:
         array = array.astype(dtype)  # an empty list has no type of its own
     if array.dtype.kind not in "iub":
@@ -68,3 +69,111 @@ def freeze(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def unmasked(name: str, value: Any) -> NDArray[Any]:
+    """Return `value` as an array that lacks no value.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a value is masked, with its index.
+    ShapeError
+        If rows are of unequal length.
+    """
+    mask = np.ma.getmask(value)
+    if np.any(mask):
+        at = ", ".join(str(i[0]) for i in np.nonzero(np.atleast_1d(mask)))
+        raise InvalidParameterError(f"{name}[{at}]: masked; fill in a value or leave it out")
+    try:
+        return np.asarray(value)
+    except ValueError as e:
+        raise ShapeError(f"{name}: not an array: {e}") from None
+
+
+def integer(name: str, value: Any) -> int:
+    """Return ``value`` as an integer of 64 bits.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything but an integer, ``bool`` included.
+    InvalidParameterError
+        If it does not fit 64 bits.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        raise InvalidTypeError(f"{name}: expected an integer, found {value!r}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise InvalidTypeError(f"{name}: expected an integer, found {kind} {value!r:.80}") from None
+    if not -(2**63) <= number < 2**63:
+        raise InvalidParameterError(f"{name}: {number} does not fit 64 bits")
+    return number
+
+
+def real(name: str, value: Any) -> float:
+    """Return ``value`` as a float; NaN and infinity pass.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything but a number: texts are not parsed.
+    """
+    if not isinstance(value, (str, bytes)):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise InvalidTypeError(f"{name}: expected a number, found {value!r:.80}")
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return ``value`` as a bool.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything but True and False.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise InvalidTypeError(f"{name}: expected True or False, found {value!r:.80}")
+
+
+def text(name: str, value: Any) -> str:
+    """Return ``value``, a text that can be written as UTF-8.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything but a `str`.
+    InvalidParameterError
+        For a text with surrogates: a name of bytes that are not UTF-8.
+    """
+    if not isinstance(value, str):
+        raise InvalidTypeError(f"{name}: expected a text, found {type(value).__name__}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidParameterError(f"{name}: {value!a} cannot be written as UTF-8") from None
+    return value
+
+
+def texts(name: str, values: Any) -> tuple[str, ...]:
+    """Return ``values`` as a tuple of `text`.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything but an iterable of texts.
+    InvalidParameterError
+        As `text`.
+    """
+    try:
+        found = tuple(values)
+    except TypeError:
+        kind = type(values).__name__
+        raise InvalidTypeError(f"{name}: expected several texts, found {kind}") from None
+    return tuple(text(f"{name}[{i}]", value) for i, value in enumerate(found))

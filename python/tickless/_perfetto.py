@@ -7,8 +7,6 @@ a counter, ``M`` names a process or thread. Times are microseconds, fractions al
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tickless import _timeline_views as views
+from tickless._files import written
 from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -32,25 +31,13 @@ def write(t: Timeline, path: str | Path, names: Sequence[str] | None) -> None:
     n = len(t.tasks)
     if not len(t):
         raise InvalidParameterError("rows: nothing to export; run the timeline with rows=True")
-    if names is not None and len(names) != n:
-        raise InvalidParameterError(f"names: {len(names)} names for {n} tasks")
-    labels = list(names) if names is not None else [f"task {i}" for i in range(n)]
-    path = Path(path)
-    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as f:
-            f.write('{"displayTimeUnit":"ns","traceEvents":[\n')
-            for i, event in enumerate(_events(t, labels)):
-                f.write(",\n" if i else "")
-                f.write(json.dumps(event, separators=(",", ":")))
-            f.write("\n]}\n")
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(unfinished, 0o666 & ~mask)
-        os.replace(unfinished, path)
-    except BaseException:
-        os.unlink(unfinished)
-        raise
+    labels = [f"task {i}" for i in range(n)] if names is None else views.task_names(names, n)
+    with written(path) as f:
+        f.write('{"displayTimeUnit":"ns","traceEvents":[\n')
+        for i, event in enumerate(_events(t, labels)):
+            f.write(",\n" if i else "")
+            f.write(json.dumps(event, separators=(",", ":")))
+        f.write("\n]}\n")
 
 
 def _events(t: Timeline, labels: Sequence[str]) -> Iterator[Event]:

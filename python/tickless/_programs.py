@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless import _core
-from tickless._arrays import integers
+from tickless._arrays import integer, integers, text, unmasked
 from tickless.errors import InvalidParameterError, InvalidTypeError, ShapeError, UnknownNameError
 
 _WORDS = _core.scheduling_words()
@@ -20,28 +19,6 @@ _CLASSES = {word: code for code, word in enumerate(_WORDS["classes"])}
 _WITH_VALUE = frozenset({"run", "kernel", "send", "send-sync", "sleep"})
 
 Columns = dict[str, Any]
-
-
-def integer(name: str, value: Any) -> int:
-    """Return ``value`` as an integer of 64 bits.
-
-    Raises
-    ------
-    InvalidTypeError
-        For anything but an integer, ``bool`` included.
-    InvalidParameterError
-        If it does not fit 64 bits.
-    """
-    if isinstance(value, (bool, np.bool_)):
-        raise InvalidTypeError(f"{name}: expected an integer, found {value!r}")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        kind = type(value).__name__
-        raise InvalidTypeError(f"{name}: expected an integer, found {kind} {value!r}") from None
-    if not -(2**63) <= number < 2**63:
-        raise InvalidParameterError(f"{name}: {number} does not fit 64 bits")
-    return number
 
 
 def _code(name: str, kind: str, word: Any, known: Mapping[str, int]) -> int:
@@ -60,13 +37,13 @@ def switches(name: str, values: Mapping[str, bool] | None) -> list[tuple[str, bo
     for key, value in _mapping(name, values).items():
         if not isinstance(value, (bool, np.bool_)):
             raise InvalidTypeError(f"{name}[{key!r}]: expected True or False, found {value!r}")
-    return [(str(key), bool(value)) for key, value in _mapping(name, values).items()]
+    return [(text(name, key), bool(value)) for key, value in _mapping(name, values).items()]
 
 
 def named_integers(name: str, values: Mapping[str, int] | None) -> list[tuple[str, int]]:
     """Return a mapping of integers as pairs, checked."""
     return [
-        (str(key), integer(f"{name}[{key!r}]", value))
+        (text(name, key), integer(f"{name}[{key!r}]", value))
         for key, value in _mapping(name, values).items()
     ]
 
@@ -80,9 +57,15 @@ def _mapping(name: str, values: Any) -> Mapping[Any, Any]:
 
 
 def _sequence(name: str, values: Any) -> Any:
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-        raise InvalidTypeError(f"{name}: expected a sequence, found {type(values).__name__}")
-    return values
+    try:
+        if not isinstance(values, (str, bytes)):
+            len(values)
+            return values
+    except OverflowError:
+        raise InvalidParameterError(f"{name}: longer than any sequence in memory") from None
+    except TypeError:  # no length at all, or an array of no dimension
+        pass
+    raise InvalidTypeError(f"{name}: expected a sequence, found {type(values).__name__}")
 
 
 def _column(name: str, values: Any) -> NDArray[np.int64]:
@@ -152,7 +135,9 @@ def event_columns(events: Any) -> Columns:
 
 
 def _operation_codes(words: Any) -> NDArray[np.uint8]:
-    array = np.asarray(words)
+    array = unmasked("events.op", words)
+    if array.ndim != 1:
+        raise ShapeError(f"events.op: expected one dimension, found shape {array.shape}")
     if array.dtype.kind in "iu":
         codes = _column("events.op", array)
         if ((codes < 0) | (codes >= len(_OPERATIONS))).any():
@@ -213,7 +198,7 @@ def _operations(name: str, ops: Any) -> tuple[NDArray[np.uint8], NDArray[np.int6
     _sequence(f"{name}.ops", ops)
     if len(ops) and not isinstance(ops[0], str) and _is_word(ops[0]):
         return _named_operations(name, ops)
-    bursts = np.asarray(ops)
+    bursts = unmasked(f"{name}.bursts", ops)
     if bursts.size and bursts.dtype.kind not in "iu":
         raise InvalidTypeError(f"{name}: bursts must be integers, found {bursts.dtype}")
     if bursts.size and (bursts.ndim != 2 or bursts.shape[1] != 2):

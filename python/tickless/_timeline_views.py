@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tickless._arrays import texts
+from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from tickless.timeline import Timeline
@@ -167,3 +171,11 @@ def _first_row_of_wait(t: Timeline, task: int, n: int) -> NDArray[np.int64]:
     for begin, stop in zip(first[tasks == task], end[tasks == task], strict=True):
         found[begin:stop] = begin
     return found
+
+
+def task_names(names: Sequence[str], n: int) -> list[str]:
+    """Return the caller's names of the tasks, checked: one text per task."""
+    found = texts("names", names)
+    if len(found) != n:
+        raise InvalidParameterError(f"names: {len(found)} names for {n} tasks")
+    return list(found)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tickless._files import written
 from tickless.comparison import ComparisonSet
 from tickless.errors import InputError, InvalidParameterError
 from tickless.results import Results
@@ -91,15 +89,8 @@ class Baselines:
             return
         entries = {**_read(self.path), **{k: self._entries[k] for k in self.new}}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as f:
-                json.dump({"format": FORMAT, "version": 1, "entries": entries}, f, indent=1)
-            os.replace(name, self.path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
-            raise
+        with written(self.path) as f:
+            json.dump({"format": FORMAT, "version": 1, "entries": entries}, f, indent=1)
 
 
 def beside(old: Results, new: Results, kernel: str) -> Results:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, overload
 
 from tickless import _core, _html
+from tickless._arrays import text
 from tickless.errors import unknown_name
 
 
@@ -153,7 +154,7 @@ def governors_of_kernel(version: str) -> list[tuple[str, str]]:
         The claim is ``"identical"``, ``"assumed"`` or ``"unknown"``: whether that kernel's text is
         known to decide alike.
     """
-    return [(d["name"], d["claim"]) for d in _core.nearest_governors(version)]
+    return [(d["name"], d["claim"]) for d in _core.nearest_governors(text("kernel", version))]
 
 
 def machines() -> Catalogue:

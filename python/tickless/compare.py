@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tickless._arrays import integer, real
 from tickless.comparison import Comparison, ComparisonSet, mmtests_names
-from tickless.errors import InvalidParameterError, UnknownNameError
+from tickless.errors import InvalidParameterError, InvalidTypeError, UnknownNameError
 from tickless.results import Array, Metric, PublishedTable, Results, ResultSet
 from tickless.stats import means, mmtests, mmtests_tables, notes, rules, welch
 from tickless.stats.mmtests_benchmarks import Profile, profile
@@ -66,6 +67,7 @@ def compare(
     """
     chosen = rules.find(rule)
     _check(alpha, min_effect_pct, correction, resamples)
+    _check_source(rng)
     if chosen.era is not None and (correction is not None or min_effect_pct):
         raise InvalidParameterError(
             f"rule = {rule!r} is bug-compatible: it has neither correction nor min_effect_pct"
@@ -158,14 +160,21 @@ def compare_set(results: ResultSet, baseline: str | None = None, **options: Any)
 
 
 def _check(alpha: float, min_effect_pct: float, correction: str | None, resamples: int) -> None:
-    if not 0 < alpha < 1:
+    if not 0 < real("alpha", alpha) < 1:
         raise InvalidParameterError(f"alpha = {alpha}: must be between 0 and 1")
-    if not 0 <= min_effect_pct < np.inf:
+    if not 0 <= real("min_effect_pct", min_effect_pct) < np.inf:
         raise InvalidParameterError(f"min_effect_pct = {min_effect_pct}: must be 0 or more")
-    if correction not in rules.CORRECTIONS:
+    if not isinstance(correction, str | None) or correction not in rules.CORRECTIONS:
         raise InvalidParameterError(f"correction = {correction!r}: must be None or 'fdr_bh'")
-    if resamples < 99:
+    if integer("resamples", resamples) < 99:
         raise InvalidParameterError(f"resamples = {resamples}: must be 99 or more")
+
+
+def _check_source(rng: Any) -> None:
+    try:
+        np.random.default_rng(rng)
+    except (TypeError, ValueError) as e:
+        raise InvalidTypeError(f"rng: {e}; give a whole number of at least 0") from None
 
 
 def _baseline_first(results: Results | PublishedTable, baseline: str) -> list[int]:

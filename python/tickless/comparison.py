@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless import tables
-from tickless.errors import InvalidParameterError, UnknownNameError, unknown_name
+from tickless._arrays import texts
+from tickless.errors import InvalidParameterError, InvalidTypeError, UnknownNameError, unknown_name
 from tickless.results import Array
 from tickless.stats import means, mmtests, mmtests_tables, rules, welch
 from tickless.stats.mmtests_benchmarks import Profile, profile
@@ -268,8 +269,14 @@ class ComparisonSet(Mapping[str, Comparison]):
     """
 
     def __init__(self, entries: Mapping[str, Comparison], notes: Sequence[str] = ()) -> None:
+        if not isinstance(entries, Mapping):
+            raise InvalidTypeError(f"entries: expected a mapping, found {type(entries).__name__}")
+        for key, entry in entries.items():
+            if not isinstance(entry, Comparison):
+                kind = type(entry).__name__
+                raise InvalidTypeError(f"entries[{key!r}]: expected a Comparison, found {kind}")
         self._entries = dict(entries)
-        self.notes = tuple(notes)
+        self.notes = texts("notes", notes)
 
     def __getitem__(self, key: str) -> Comparison:
         if key not in self._entries:
@@ -301,7 +308,7 @@ class ComparisonSet(Mapping[str, Comparison]):
         import pandas as pd
 
         frames = [c.to_frame().assign(table=k) for k, c in self.items()]
-        return pd.concat(frames, ignore_index=True)
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def __str__(self) -> str:
         return self.table().rstrip("\n")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
-import os
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import numpy as np
 from tickless.errors import InputError, InvalidTypeError
 from tickless.idle_table import IdleTable
 from tickless.periods import IdlePeriods
+from tickless.readers.log import Log, Source
 from tickless.trace_periods import NOT_ASKED, TOLD, delta_tick
 
 COLUMNS = (
@@ -29,7 +28,7 @@ COLUMNS = (
 
 
 def read_idle_csv(
-    path: str | os.PathLike[str] | bytes,
+    path: Source,
     *,
     states: IdleTable | None = None,
     hz: int | None = None,
@@ -38,7 +37,7 @@ def read_idle_csv(
 
     Parameters
     ----------
-    path : path or bytes
+    path : path, bytes or open binary file
         The file: entry time, told sleep length, chosen and entered state, interval, first event.
     states : IdleTable, optional
         States of the recorded machine: ticks are seen at the end of the interval, late by the exit
@@ -56,9 +55,9 @@ def read_idle_csv(
     InputError
         For other headings or a value that is no number, with its line.
     """
-    name, text = _text(path)
-    reader = csv.reader(io.StringIO(text))
-    head = next(reader, [])
+    if states is not None and not isinstance(states, IdleTable):
+        raise InvalidTypeError(f"states: expected an IdleTable, found {type(states).__name__}")
+    name, head, rows = _read(path)
     if not set(COLUMNS[:7]) <= set(head):
         raise InputError(
             f"{name}, line 1: no idle CSV: expected the headings {','.join(COLUMNS)}; "
@@ -67,7 +66,6 @@ def read_idle_csv(
             1,
             "not-an-idle-csv",
         )
-    rows = [(reader.line_num, dict(zip(head, row, strict=False))) for row in reader if row]
 
     def column(field: str, empty: int | None = None) -> np.ndarray[Any, np.dtype[np.int64]]:
         values = [_number(name, line, field, row.get(field, ""), empty) for line, row in rows]
@@ -105,14 +103,19 @@ def read_idle_csv(
     )
 
 
-def _text(path: str | os.PathLike[str] | bytes) -> tuple[str, str]:
-    if isinstance(path, bytes):
-        return "<bytes>", path.decode("utf-8", "replace")
-    if not isinstance(path, str | os.PathLike):
-        raise InvalidTypeError(f"path: expected a path or bytes, found {type(path).__name__}")
-    name = os.fspath(path)
-    with open(name, encoding="utf-8-sig", errors="replace", newline="") as f:
-        return name, f.read()
+def _read(path: Source) -> tuple[str, list[str], list[tuple[int, dict[str, str]]]]:
+    """Return the name, the headings, and the rows with their line numbers."""
+    log = Log(path, errors="strict")
+    reader = csv.reader(text for _, text in log)
+    try:
+        head = next(reader, [])
+        rows = [(reader.line_num, dict(zip(head, row, strict=False))) for row in reader if row]
+    except csv.Error as e:
+        line = reader.line_num
+        raise InputError(
+            f"{log.name}, line {line}: no csv: {e}", log.name, line, "not-an-idle-csv"
+        ) from None
+    return log.name, head, rows
 
 
 def _number(name: str, line: int, field: str, text: str | None, empty: int | None) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tickless import _core, _html
-from tickless._arrays import freeze, integers
+from tickless._arrays import freeze, integers, real, text, texts
 from tickless.errors import InvalidParameterError, InvalidTypeError, ShapeError, TicklessWarning
 
 POLLING_NAMES = frozenset({"POLL", "snooze"})
@@ -104,15 +104,16 @@ class IdleTable:
         label: str = "",
         notes: Sequence[str] = (),
     ) -> None:
-        names = tuple(names)
-        if not all(isinstance(n, str) for n in names):
-            raise InvalidTypeError("names: expected strings, one per state")
+        names = texts("names", names)
         n = len(names)
         if polling is None:
             polling = [i == 0 and name in POLLING_NAMES for i, name in enumerate(names)]
         power = np.full(n, np.nan) if power_mw is None else _floats("power_mw", power_mw)
         if (power < 0).any() or np.isinf(power).any():
             raise InvalidParameterError("power_mw: expected finite values of at least 0, or NaN")
+        active = real("active_mw", active_mw)
+        if active < 0 or np.isinf(active):
+            raise InvalidParameterError("active_mw: expected a finite value of at least 0, or NaN")
         columns: dict[str, Any] = {
             "names": names,
             "exit_latency_ns": _column("exit_latency_ns", exit_latency_ns, n),
@@ -125,9 +126,9 @@ class IdleTable:
             ),
             "power_mw": power,
             "wake_ns": None if wake_ns is None else _column("wake_ns", wake_ns, n),
-            "active_mw": float(active_mw),
-            "label": label,
-            "notes": tuple(notes),
+            "active_mw": active,
+            "label": text("label", label),
+            "notes": texts("notes", notes),
         }
         for name, value in columns.items():
             if isinstance(value, np.ndarray):
@@ -146,8 +147,8 @@ class IdleTable:
             [None if np.isnan(p) else float(p) for p in power],
         )
         object.__setattr__(self, "_core", core)
-        for text in core.warnings:
-            warnings.warn(text, TicklessWarning, stacklevel=2)
+        for remark in core.warnings:
+            warnings.warn(remark, TicklessWarning, stacklevel=2)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"an IdleTable is frozen; use replace({name}=...)")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tickless import _core
-from tickless._arrays import freeze
+from tickless._arrays import freeze, integer, integers, text, texts
 from tickless.errors import InvalidParameterError, InvalidTypeError
 from tickless.idle_table import IdleTable
 
@@ -72,22 +73,18 @@ class Machine:
         summary: str = "",
         sources: Any = (),
     ) -> None:
-        if not isinstance(name, str):
-            raise InvalidTypeError(f"machine: expected a name, found {type(name).__name__}")
         if tables is None:
-            fields = _preset(name)
+            fields = _preset(text("machine", name))
         else:
-            tables = tuple(tables)
-            kinds = np.zeros(1, np.intp) if table_of is None else np.array(table_of, np.intp)
-            if not len(tables) or kinds.size == 0 or kinds.min() < 0 or kinds.max() >= len(tables):
-                raise InvalidParameterError("table_of: expected an index into tables for every CPU")
+            tables = _tables(tables)
+            kinds = _kinds(table_of, len(tables))
             fields = {
-                "name": name,
-                "summary": summary,
+                "name": text("machine", name),
+                "summary": text("summary", summary),
                 "aliases": (),
-                "sources": tuple(sources),
+                "sources": texts("sources", sources),
                 "ncpus": len(kinds),
-                "hz": hz,
+                "hz": integer("hz", hz),
                 "tables": tables,
                 "table_of": freeze(kinds),
             }
@@ -110,7 +107,7 @@ class Machine:
         InvalidParameterError
             For a CPU the machine does not have.
         """
-        if not 0 <= cpu < self.ncpus:
+        if not 0 <= integer("cpu", cpu) < self.ncpus:
             raise InvalidParameterError(
                 f"cpu: machine {self.name} has CPUs 0 to {self.ncpus - 1}, found {cpu}"
             )
@@ -141,6 +138,24 @@ class Machine:
         about = (self.name, self.summary, str(self.ncpus), str(self.hz))
         first = _html.table(head, [about], left=(0, 1), notes=self.sources)
         return "\n".join([first, *(t._repr_html_() for t in self.tables)])
+
+
+def _tables(tables: Any) -> tuple[IdleTable, ...]:
+    found = tuple(tables) if isinstance(tables, Iterable) else (tables,)
+    for table in found:
+        if not isinstance(table, IdleTable):
+            raise InvalidTypeError(f"tables: expected IdleTables, found {type(table).__name__}")
+    if not found:
+        raise InvalidParameterError("tables: expected at least one")
+    return found
+
+
+def _kinds(table_of: Any, n: int) -> NDArray[np.intp]:
+    kinds = integers("table_of", 0 if table_of is None else table_of)
+    kinds = np.atleast_1d(kinds).astype(np.intp)  # a copy: the caller's array stays writable
+    if kinds.size == 0 or kinds.min() < 0 or kinds.max() >= n:
+        raise InvalidParameterError("table_of: expected an index into tables for every CPU")
+    return kinds
 
 
 def _restore(fields: dict[str, Any]) -> Machine:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tickless import _html
-from tickless._arrays import freeze, integers
+from tickless._arrays import freeze, integers, texts
 from tickless.errors import InvalidParameterError, InvalidTypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class IdlePeriods:
             columns["wake_ns"] = freeze(np.full(1, columns["wake_ns"], np.int64))
         object.__setattr__(self, "_columns", columns)
         object.__setattr__(self, "_n", n)
-        object.__setattr__(self, "notes", tuple(notes))
+        object.__setattr__(self, "notes", texts("notes", notes))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"IdlePeriods are frozen; use replace({name}=...)")
@@ -257,6 +257,8 @@ class IdlePeriods:
         InvalidParameterError
             If one part has a column another has not.
         """
+        if not isinstance(parts, Sequence) or not all(isinstance(p, IdlePeriods) for p in parts):
+            raise InvalidTypeError("parts: expected a list of IdlePeriods")
         if not parts:
             raise InvalidParameterError("parts: expected at least one IdlePeriods")
         names = list(parts[0]._columns)

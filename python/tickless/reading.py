@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,7 +168,7 @@ def _head(path: Path | None) -> bytes:
         if magic == b"\xfd7zXZ\0":
             with lzma.open(path) as f:
                 return f.read(HEAD)
-    except (OSError, EOFError, lzma.LZMAError):
+    except (OSError, EOFError, lzma.LZMAError, zlib.error):
         return b""  # the reader says what is wrong with it
     with path.open("rb") as f:
         return f.read(HEAD)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tickless._arrays import real
 from tickless.comparison import Comparison, ComparisonSet
-from tickless.errors import InvalidParameterError
+from tickless.errors import InvalidParameterError, InvalidTypeError
 
 SHOWN = 20
 """Cells a failure message lists before it only counts."""
@@ -82,8 +83,10 @@ def regressions(c: Comparison | ComparisonSet, max_loss_pct: float = 2.0) -> lis
     InvalidParameterError
         For a limit that is negative or no number.
     """
-    if not 0 <= max_loss_pct < np.inf:
+    if not 0 <= real("max_loss_pct", max_loss_pct) < np.inf:
         raise InvalidParameterError(f"max_loss_pct = {max_loss_pct}: must be 0 or more")
+    if not isinstance(c, Comparison | ComparisonSet):
+        raise InvalidTypeError(f"c: expected a Comparison, found {type(c).__name__}")
     entries = {c.benchmark: c} if isinstance(c, Comparison) else dict(c)
     found = [r for key, entry in entries.items() for r in _cells(key, entry, max_loss_pct)]
     return sorted(found, key=lambda r: (r.reason != "missing", r.improvement_pct))

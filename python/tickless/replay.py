@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless import _core
-from tickless._arrays import freeze
+from tickless._arrays import flag, freeze, integer, text
 from tickless._progress import Progress
 from tickless.errors import InvalidParameterError, InvalidTypeError
 from tickless.idle_table import IdleTable
@@ -109,10 +109,12 @@ def replay(
     names = _unique([_name_of(g) for g in wanted])
     plan, where, hz = _machine_plan(periods, states, machine, hz)
     entered = _followed(periods, follow)
-    if recorded is not None and recorded not in names:
+    if recorded is not None and text("recorded", recorded) not in names:
         recorded = _core.canonical_governor(recorded)
 
-    call = _Call(wanted, plan, periods, hz, add_exit_latency, threads)
+    trace_decisions = flag("trace_decisions", trace_decisions)
+    add_exit_latency = flag("add_exit_latency", add_exit_latency)
+    call = _Call(wanted, plan, periods, hz, add_exit_latency, _checked_threads(threads))
     again = follow == "own" and _comparable(periods, plan)
     total = len(wanted) * len(periods) * (2 if again else 1)
     with Progress(progress, " decisions", total) as report:
@@ -356,7 +358,7 @@ def _as_list(governors: Any) -> list[Any]:
 
 def _name_of(governor: Any) -> str:
     if isinstance(governor, str):
-        return _core.canonical_governor(governor)
+        return _core.canonical_governor(text("governors", governor))
     name = getattr(governor, "name", None) or getattr(governor, "__name__", None)
     return str(name or type(governor).__name__)
 
@@ -392,6 +394,12 @@ def _as_core(governor: Any) -> Any:
     )
 
 
+def _checked_threads(threads: int | None) -> int | None:
+    if threads is not None and integer("threads", threads) < 1:
+        raise InvalidParameterError(f"threads: expected at least 1, found {threads}")
+    return threads
+
+
 _Plan = list[tuple[IdleTable, NDArray[np.int64] | None]]
 
 
@@ -408,19 +416,19 @@ def _machine_plan(
             raise InvalidTypeError(f"states: expected an IdleTable, found {type(states).__name__}")
         plan, default_hz = [(states, None)], 250
     else:
-        model = machine if isinstance(machine, Machine) else Machine(str(machine))
+        model = machine if isinstance(machine, Machine) else Machine(text("machine", machine))
         plan, default_hz = _class_plan(periods, model), model.hz
         if plan[0][0].wake_ns is not None:
             notes.append(
                 f"wake latency: the modelled wake times of {model.name}, not the table's exit "
                 "latency"
             )
-    hz = default_hz if hz is None else hz
+    hz = default_hz if hz is None else integer("hz", hz)
     if hz not in TICK_RATES:
         raise InvalidParameterError(
             f"hz: expected one of {', '.join(map(str, TICK_RATES))}, found {hz}"
         )
-    return plan, notes, int(hz)
+    return plan, notes, hz
 
 
 def _class_plan(periods: IdlePeriods, machine: Machine) -> _Plan:
@@ -488,17 +496,8 @@ class _Call:
         joined: dict[str, NDArray[Any]] = {}
         for table, index in self.plan:
             part = self.periods if index is None else self.periods[index]
-            columns = _core.replay(
-                [_as_core(g) for g in self.governors],
-                table._core,
-                part.engine_columns(),
-                hz=self.hz,
-                add_exit_latency=self.add_exit_latency,
-                recorded_state=None if entered is None else _pick(entered, index),
-                trace_decisions=trace_decisions,
-                threads=self.threads,
-                progress=None if report is None else _shifted(report, done),
-            )
+            recorded = None if entered is None else _pick(entered, index)
+            columns = self._ask(table, part, recorded, trace_decisions, report, done)
             done += len(self.governors) * len(part)
             if index is None:
                 return columns
@@ -506,6 +505,43 @@ class _Call:
                 shape = (len(self.governors), len(self.periods))
                 whole = joined.setdefault(name, np.zeros(shape, values.dtype))
                 whole[:, index] = values
+        return joined
+
+    def _ask(
+        self,
+        table: IdleTable,
+        periods: IdlePeriods,
+        recorded: NDArray[np.uint8] | None,
+        trace_decisions: bool,
+        report: Callable[[int], object] | None,
+        done: int,
+    ) -> dict[str, NDArray[Any]]:
+        """Ask governors of the core on all cores, then Python objects on this thread.
+
+        Ctrl-C reaches an object that sleeps or never ends on the thread that called only.
+        """
+        asked = [_as_core(g) for g in self.governors]
+        own = [i for i, g in enumerate(asked) if isinstance(g, str | tuple)]
+        objects = [i for i in range(len(asked)) if i not in own]
+        joined: dict[str, NDArray[Any]] = {}
+        for rows in filter(None, (own, objects)):
+            columns = _core.replay(
+                [asked[i] for i in rows],
+                table._core,
+                periods.engine_columns(),
+                hz=self.hz,
+                add_exit_latency=self.add_exit_latency,
+                recorded_state=recorded,
+                trace_decisions=trace_decisions,
+                threads=self.threads,
+                progress=None if report is None else _shifted(report, done),
+            )
+            done += len(rows) * len(periods)
+            if len(rows) == len(asked):
+                return columns
+            for name, values in columns.items():
+                whole = joined.setdefault(name, np.empty((len(asked), len(periods)), values.dtype))
+                whole[rows] = values
         return joined
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tickless._arrays import integer, text, texts
 from tickless.errors import InvalidParameterError, InvalidTypeError, ShapeError, unknown_name
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 BETTER = ("higher", "lower")
+MOST_DECIMALS = 20
+"""More decimals than any float64 has digits for."""
 MEANS = ("arithmetic", "harmonic", "median")
 
 
@@ -63,6 +66,10 @@ class Metric:
             raise InvalidParameterError(f"better = {self.better!r}: must be one of {BETTER}")
         if self.mean not in MEANS:
             raise InvalidParameterError(f"mean = {self.mean!r}: must be one of {MEANS}")
+        for name in ("unit", "style", "title"):
+            text(name, getattr(self, name))
+        if not 0 <= integer("decimals", self.decimals) <= MOST_DECIMALS:
+            raise InvalidParameterError(f"decimals = {self.decimals}: must be 0 to {MOST_DECIMALS}")
 
     @property
     def sign(self) -> int:
@@ -137,6 +144,10 @@ class Results:
             raise InvalidParameterError(f"metrics and metric_info differ in {', '.join(odd)}")
         if self.primary not in self.metrics:
             raise unknown_name("metric", self.primary, self.metrics)
+        for name, info in self.metric_info.items():
+            if not isinstance(info, Metric):
+                kind = type(info).__name__
+                raise InvalidTypeError(f"metric_info[{name!r}]: expected a Metric, found {kind}")
         arrays = {name: _frozen(name, a, shape) for name, a in self.metrics.items()}
         _set(self, metrics=MappingProxyType(arrays))
         _set(self, metric_info=MappingProxyType({k: self.metric_info[k] for k in arrays}))
@@ -151,6 +162,10 @@ class Results:
         **more: Any,
     ) -> Results:
         """Return results from ``{name: (Metric, array-like)}``; the first metric is primary."""
+        if not isinstance(metrics, Mapping) or not all(
+            isinstance(m, tuple) and len(m) == 2 for m in metrics.values()
+        ):
+            raise InvalidTypeError("metrics: expected a mapping of names to (Metric, array)")
         more.setdefault("machine", "")
         more.setdefault("primary", next(iter(metrics), ""))
         return cls(
@@ -489,8 +504,14 @@ class ResultSet(Mapping[str, "Results | PublishedTable"]):
         notes: Sequence[str] = (),
         name: str = "",
     ) -> None:
+        if not isinstance(entries, Mapping):
+            raise InvalidTypeError(f"entries: expected a mapping, found {type(entries).__name__}")
+        for key, entry in entries.items():
+            if not isinstance(entry, Results | PublishedTable):
+                kind = type(entry).__name__
+                raise InvalidTypeError(f"entries[{key!r}]: expected Results, found {kind}")
         self._entries = dict(entries)
-        self.notes = tuple(notes)
+        self.notes = texts("notes", notes)
         self.name = name
 
     def __getitem__(self, key: str) -> Results | PublishedTable:
@@ -553,7 +574,9 @@ def _freeze_names(r: Results | PublishedTable) -> tuple[int, int]:
         if len(labels) != len(names):
             raise ShapeError(f"{name[:-1]}_labels: {len(labels)} entries, expected {len(names)}")
         _set(r, **{name: names, f"{name[:-1]}_labels": labels})
-    _set(r, notes=tuple(r.notes), attrs=MappingProxyType(dict(r.attrs)))
+    if not isinstance(r.attrs, Mapping):
+        raise InvalidTypeError(f"attrs: expected a mapping, found {type(r.attrs).__name__}")
+    _set(r, notes=texts("notes", r.notes), attrs=MappingProxyType(dict(r.attrs)))
     return len(r.kernels), len(r.cases)
 
 
@@ -563,7 +586,11 @@ def _frozen(name: str, value: Any, shape: tuple[int, int], ndim: int = 3) -> Arr
         a = np.ascontiguousarray(value)
     else:
         try:
-            a = np.array(value, dtype=np.float64, order="C")
+            if np.iscomplexobj(value):
+                raise TypeError("complex numbers")
+            # A masked value is a missing one.
+            filled = np.ma.filled(value.astype(float), np.nan) if np.ma.isMA(value) else value
+            a = np.array(filled, dtype=np.float64, order="C")
         except (TypeError, ValueError) as e:
             raise InvalidTypeError(f"{name}: not an array of numbers ({e})") from None
     if a.ndim < ndim or (ndim == 2 and a.ndim != 2) or a.shape[:2] != shape:
@@ -571,6 +598,8 @@ def _frozen(name: str, value: Any, shape: tuple[int, int], ndim: int = 3) -> Arr
             f"{name}: shape {a.shape}, expected ({shape[0]} kernels, {shape[1]} cases"
             f"{', repeats' if ndim == 3 else ''})"
         )
+    if ndim == 3 and 0 in a.shape[2:]:
+        raise ShapeError(f"{name}: shape {a.shape}: no repeats; a missing value is NaN")
     a.setflags(write=False)
     return a
 

@@ -9,11 +9,12 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tickless._arrays import text as whole_text
+from tickless._files import written
 from tickless.errors import InputError, InvalidParameterError
 from tickless.results import Array, Metric, PublishedTable, Results
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 FORMAT = "tickless-results"
 """First word of our own csv, ``format`` of our own json."""
 VERSION = 1
+MOST_VALUES = 1 << 26
+"""Values of one metric that a csv may announce: half a gigabyte of them."""
 _HEAD = f"# {FORMAT} "
 _PLAIN = ("benchmark", "machine", "primary", "case_title")
 _LISTS = ("kernels", "cases", "kernel_labels", "case_labels")
@@ -192,13 +195,13 @@ def from_csv(text: str, path: str = "") -> Results:
     InputError
         If the text is not of that form; a plain csv goes through `from_frame`.
     """
-    head, _, body = text.partition("\n")
+    head, _, body = whole_text("text", text).partition("\n")
     if not head.startswith(_HEAD):
         raise InputError(f"{path}: not a tickless csv", path, 1, "not-tickless")
     about = _load(head[len(_HEAD) :], path)
     try:
         return _from_rows(about, csv.reader(io.StringIO(body)), path)
-    except (KeyError, TypeError) as e:
+    except (KeyError, TypeError, AttributeError, csv.Error) as e:
         raise InputError(f"{path}: incomplete description, {e}", path, 1, "damaged") from None
 
 
@@ -220,14 +223,14 @@ def from_json(text: str, path: str = "") -> Results:
     InputError
         If the text is not of that form.
     """
-    about = _load(text, path)
+    about = _load(whole_text("text", text), path)
     try:
         shapes = {n: m["shape"] for n, m in about["metrics"].items()}
         metrics = {
             n: np.array(about["values"][n], dtype=np.float64).reshape(s) for n, s in shapes.items()
         }
         return _make(about, metrics)
-    except (KeyError, TypeError, ValueError) as e:
+    except (KeyError, TypeError, AttributeError, ValueError) as e:
         raise InputError(f"{path}: incomplete results, {e}", path, 1, "damaged") from None
 
 
@@ -260,6 +263,7 @@ def _from_rows(about: Mapping[str, Any], rows: Any, path: str) -> Results:
     metrics = {}
     for name, m in about["metrics"].items():
         shape = m["shape"]
+        _check_shape(shape, path)
         flat = (*shape[:3], int(np.prod(shape[3:], dtype=int)))
         metrics[name] = np.full(flat, np.nan)
     kernels = {n: i for i, n in enumerate(about["kernels"])}
@@ -276,10 +280,23 @@ def _from_rows(about: Mapping[str, Any], rows: Any, path: str) -> Results:
     return _make(about, {n: a.reshape(about["metrics"][n]["shape"]) for n, a in metrics.items()})
 
 
+def _check_shape(shape: Any, path: str) -> None:
+    """Refuse what no array has, and what a small file must not make us allocate."""
+    known = isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
+    if not known or len(shape) < 3 or math.prod(shape) > MOST_VALUES:
+        raise InputError(
+            f"{path}, line 1: shape {shape!r:.80}: expected at least three sizes and at most "
+            f"{MOST_VALUES} values",
+            path,
+            1,
+            "damaged",
+        )
+
+
 def _load(text: str, path: str) -> dict[str, Any]:
     try:
         about = json.loads(text)
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise InputError(f"{path}: not json ({e})", path, 1, "damaged") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InputError(f"{path}: not a {FORMAT} file", path, 1, "not-tickless")
@@ -291,7 +308,8 @@ def _load(text: str, path: str) -> dict[str, Any]:
 
 def _deliver(text: str, path: str | os.PathLike[str] | None) -> str:
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        with written(path) as f:
+            f.write(text)
     return text
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless import _core
+from tickless._arrays import flag, integer, text
 from tickless._programs import (
     event_columns,
-    integer,
     named_integers,
     program_columns,
     switches,
@@ -322,14 +322,14 @@ def timeline(
         raise UnknownNameError(f"unknown pick {pick!r}; known: walk, ideal")
     columns = task_columns(tasks)
     setup: dict[str, Any] = {
-        "policy": str(policy),
+        "policy": text("policy", policy),
         "ncpus": integer("ncpus", ncpus),
         "hz": integer("hz", hz),
         "features": switches("features", features),
         "tunables": named_integers("tunables", tunables),
         "ideal_pick": pick == "ideal",
         **columns,
-        "rows": bool(rows),
+        "rows": flag("rows", rows),
     }
     if events is not None:
         script = event_columns(events)
@@ -354,7 +354,7 @@ def timeline(
                 **prices,
             },
         )
-    return _result(_policy(str(policy)), columns, raw)
+    return _result(_policy(policy), columns, raw)
 
 
 def _policy(name: str) -> dict[str, Any]:

@@ -222,7 +222,7 @@ class Trace:
 
 def _switch_class(state: str) -> int:
     """Classify the spelling of ``prev_state``: letters, or the kernel's number."""
-    if state.isdigit():
+    if state.isascii() and state.isdigit():
         # 256 and above: the task was preempted (TASK_REPORT_MAX and its neighbours).
         return 1 if int(state) == 0 else 2 if int(state) >= 256 else 3
     return 2 if state.endswith("+") else 1 if state == "R" else 3

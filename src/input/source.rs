@@ -230,16 +230,20 @@ fn open<'a>(name: &str, origin: Origin<'a>, watch: &'a Watch) -> Result<Box<dyn 
         Origin::Stream(reader) => return Ok(reader),
         Origin::Path(path) => path,
     };
-    let file = File::open(&path).map_err(|e| failure(name, None, watch, &e))?;
-    let meta = file.metadata().map_err(|e| failure(name, None, watch, &e))?;
+    let meta = std::fs::metadata(&path).map_err(|e| failure(name, None, watch, &e))?;
     if meta.is_dir() {
         let remedy = "name a file; tickless.read finds out what a directory holds";
         return Err(refuse(name, "directory", "this is a directory", remedy));
     }
-    if meta.is_file() { Ok(Box::new(file)) } else { Ok(Box::new(Piped::new(file, watch))) }
+    if !meta.is_file() {
+        return Ok(Box::new(Piped::new(path, watch)));
+    }
+    let file = File::open(&path).map_err(|e| failure(name, None, watch, &e))?;
+    Ok(Box::new(file))
 }
 
-/// A pipe or device, read by a thread of its own: a read that waits for data can be given up.
+/// A pipe or device, opened and read by a thread of its own: waiting for a writer or for data can be
+/// given up.
 struct Piped<'a> {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
     chunk: io::Cursor<Vec<u8>>,
@@ -247,10 +251,14 @@ struct Piped<'a> {
 }
 
 impl<'a> Piped<'a> {
-    fn new(mut file: File, watch: &'a Watch) -> Self {
+    fn new(path: PathBuf, watch: &'a Watch) -> Self {
         let (send, chunks) = mpsc::sync_channel(4);
         // Ends with the pipe, or at the first chunk that nobody wants any more.
         std::thread::spawn(move || {
+            let mut file = match File::open(path) {
+                Ok(file) => file,
+                Err(e) => return drop(send.send(Err(e))),
+            };
             loop {
                 let mut chunk = vec![0; 64 * 1024];
                 let read = file.read(&mut chunk).map(|n| {

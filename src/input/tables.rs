@@ -345,6 +345,10 @@ fn take_file(dump: &mut Dump, path: &Path, key: &str) {
 fn small_file(path: &Path) -> Option<String> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
+    // Opening a pipe that nobody writes to would wait for ever.
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
     std::fs::File::open(path).ok()?.take(FILE_LIMIT).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

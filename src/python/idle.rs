@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::errors::wrong_type;
 use super::idle_object::{ObjectMaker, Raised};
-use super::run::watched;
+use super::run::{on_this_thread, watched};
 use super::table::IdleTable;
 use crate::catalogue::find;
 use crate::error::Error;
@@ -18,6 +18,7 @@ use crate::idle::{
     Chosen, Claim, Confidence, Decisions, Exactness, GOVERNORS, Options, nearest, replay,
 };
 use crate::periods::{Column, Columns, Periods};
+use crate::watch::Watch;
 
 /// Every governor of the catalogue as a dict.
 ///
@@ -179,8 +180,12 @@ pub fn replay_columns<'py>(
     let recorded = recorded.as_ref().map(|r| r.as_slice()).transpose()?;
     let periods = Periods::new(arrays.columns()?)?;
     let options = Options { hz, add_exit_latency, recorded, trace: trace_decisions, threads };
-    let decisions =
-        watched(py, progress, |watch| replay(&chosen, &table.inner, &periods, &options, watch));
+    let work = |watch: &Watch| replay(&chosen, &table.inner, &periods, &options, watch);
+    let decisions = if objects.iter().all(Option::is_some) {
+        on_this_thread(py, progress, work)
+    } else {
+        watched(py, progress, work)
+    };
     match raised.take() {
         Some(e) => Err(e),
         None => as_dict(py, decisions?, governors.len(), periods.len()),

@@ -183,6 +183,8 @@ impl ObjectGovernor {
     }
 
     fn ask(&mut self, py: Python<'_>, index: usize, cx: &idle::IdleContext) -> PyResult<Selection> {
+        // A governor written in C runs no bytecode, and with it no signal handler.
+        py.check_signals()?;
         let context = Py::new(py, self.context(py, index, cx))?;
         let answer = self
             .object

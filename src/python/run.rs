@@ -57,3 +57,38 @@ pub fn watched<T: Send>(
     }
     Ok(result?)
 }
+
+/// Runs `work`, which calls Python again and again, on the calling thread.
+///
+/// Ctrl-C ends whatever the called code is doing, a sleep or an endless loop too, because Python runs
+/// its signal handlers on this thread only. Another thread calls `progress(done)`; its exception
+/// stops the work and is the one that is raised.
+pub fn on_this_thread<T>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Watch) -> Result<T>,
+) -> PyResult<T> {
+    let watch = Watch::new();
+    let Some(progress) = progress.map(|p| p.clone().unbind()) else { return Ok(work(&watch)?) };
+    let (result, raised) = std::thread::scope(|scope| {
+        let (finished, waiting) = mpsc::channel::<()>();
+        let (watch, progress) = (&watch, &progress);
+        let reporter = scope.spawn(move || {
+            while let Err(mpsc::RecvTimeoutError::Timeout) = waiting.recv_timeout(LOOK) {
+                if let Err(e) = Python::attach(|py| progress.call1(py, (watch.done(),)).map(drop)) {
+                    watch.stop();
+                    return Err(e);
+                }
+            }
+            Ok(())
+        });
+        let result = work(watch);
+        drop(finished);
+        let reported = py.detach(|| reporter.join());
+        (result, reported.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    raised?;
+    let result = result?;
+    progress.call1(py, (watch.done(),))?;
+    Ok(result)
+}

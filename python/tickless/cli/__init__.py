@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
-from tickless.errors import TicklessError
+from tickless.errors import TicklessError, TicklessWarning
 
 COMMANDS = {
     "compare": "compare benchmark results with a baseline: the tables kernel people post",
@@ -42,7 +42,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0 fine, 1 a check failed, 2 bad input, 130 interrupted.
     """
-    warnings.showwarning = _show_warning
+    _prepare_streams()
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        # Damage that could be read around is no failure, whatever ``python -W`` says of others.
+        warnings.simplefilter("default", TicklessWarning)
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         args = _parse(sys.argv[1:] if argv is None else [*argv])
         code = int(args.run(args))
@@ -71,6 +79,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _prepare_streams() -> None:
+    """Let any text be printed anywhere: closed streams swallow it, others get escapes."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:

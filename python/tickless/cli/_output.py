@@ -6,14 +6,13 @@ import argparse
 import csv
 import io
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tickless import _html
+from tickless._files import written
 from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -90,18 +89,8 @@ def write(args: argparse.Namespace, text: str) -> None:
     if args.output is None:
         sys.stdout.write(text)
         return
-    folder = args.output.parent
-    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{args.output.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as f:
-            f.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, args.output)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with written(args.output) as f:
+        f.write(text)
 
 
 def render(

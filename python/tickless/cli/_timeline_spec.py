@@ -71,7 +71,7 @@ def read_spec(path: Path) -> Spec:
     """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+    except (ValueError, RecursionError) as e:
         raise InputError(f"{path}: not TOML: {e}", str(path), code="bad-spec") from None
     try:
         return _spec(path, document)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tickless._files import written
 from tickless.cli._output import add_output, chosen_format, write
 from tickless.errors import InvalidParameterError
 from tickless.results import Results, ResultSet
@@ -127,12 +128,21 @@ def _draw(path: Path, compared: Comparison | ComparisonSet) -> None:
 
     from tickless.comparison import Comparison
 
+    kind = path.suffix[1:].lower()
+    known = sorted(plt.figure().canvas.get_supported_filetypes())
+    plt.close()
+    if kind not in known:
+        raise InvalidParameterError(
+            f"--plot {path}: the suffix {path.suffix!r} names no picture; use one of "
+            f"{', '.join(known)}"
+        )
     entries = {"": compared} if isinstance(compared, Comparison) else dict(compared)
     for key, c in entries.items():
         safe = re.sub(r"[^\w.-]+", "_", key)
         to = path if len(entries) == 1 else path.with_stem(f"{path.stem}-{safe}")
         figure = c.plot().figure
-        figure.savefig(to, dpi=150)
+        with written(to, "wb") as f:
+            figure.savefig(f, format=kind, dpi=150)
         plt.close(figure)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tickless.errors import UnknownNameError
+from tickless.errors import InvalidParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     from tickless.comparison import Comparison
@@ -19,6 +19,8 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5
 """One per kernel under test: Okabe and Ito's palette without black and yellow."""
 MARKERS = "osD^vPX"
 BASELINE = "#333333"
+MOST_KERNELS = 60
+"""More symbols than this in a row cannot be told apart."""
 MOST_ROWS = 40
 """Cases one picture shows; more would be unreadable."""
 
@@ -45,10 +47,16 @@ def plot(c: Comparison, kind: str = "effect", *, ax: Any = None, cases: Any = No
     ------
     UnknownNameError
         For another kind or an unknown case.
+    InvalidParameterError
+        For more than 60 kernels.
     """
     kinds = {"effect": _effect, "samples": _samples}
     if kind not in kinds:
         raise UnknownNameError(f"unknown kind {kind!r}; known: {', '.join(kinds)}")
+    if len(c.kernels) > MOST_KERNELS:
+        raise InvalidParameterError(
+            f"kernels: {len(c.kernels)} are too many to draw; at most {MOST_KERNELS}"
+        )
     rows = _rows(c, cases)
     if ax is None:
         import matplotlib.pyplot as plt

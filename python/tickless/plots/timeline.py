@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless import _timeline_views as views
+from tickless._arrays import integer
 from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ class _Window:
 
     def __init__(self, t: Timeline, start_ns: int | None, end_ns: int | None) -> None:
         first = int(t.rows["t_ns"].data[0]) if len(t) else 0
-        self.start = first if start_ns is None else int(start_ns)
-        self.end = t.end_ns if end_ns is None else int(end_ns)
+        self.start = first if start_ns is None else integer("start_ns", start_ns)
+        self.end = t.end_ns if end_ns is None else integer("end_ns", end_ns)
         if self.start >= self.end:
             raise InvalidParameterError(
                 f"start_ns, end_ns: nothing lies between {self.start} and {self.end} ns"
@@ -117,8 +118,8 @@ def _check(t: Timeline, names: Sequence[str] | None) -> None:
         raise InvalidParameterError("rows: nothing to draw; run the timeline with rows=True")
     if n > MOST_TASKS:
         raise InvalidParameterError(f"tasks: {n} are too many to draw; at most {MOST_TASKS}")
-    if names is not None and len(names) != n:
-        raise InvalidParameterError(f"names: {len(names)} names for {n} tasks")
+    if names is not None:
+        views.task_names(names, n)
 
 
 def _label(t: Timeline, i: int) -> str:

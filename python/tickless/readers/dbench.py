@@ -53,7 +53,7 @@ def read(log: Log) -> Reading:
                 _second(into, found)
         elif found := LOADFILE.search(line):
             into.add("loadfile", found[2])
-            into.sample("loadfile", int(found[3]) / 1000, found[2])
+            into.sample("loadfile", log.whole(found[3]) / 1000, found[2])
         elif found := OPERATION.match(line):
             into.add("op_count", found[2], found[1])
             into.add("op_latency", found[3], found[1])
@@ -77,7 +77,7 @@ def _summary(into: Gather, found: re.Match[str], line: str) -> None:
     if not clients and (procs := PROCS.search(line)):
         clients = procs[1]
     if clients:
-        into.parameters["clients"] = int(clients)
+        into.parameters["clients"] = into.log.whole(clients)
     if unit(into.log, found[2]) == METRICS["throughput"]:
         into.add("throughput", found[1], clients)
     if (worst := MAX_LATENCY.search(line)) and unit(into.log, worst[2]) == METRICS["latency"]:

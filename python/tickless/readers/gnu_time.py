@@ -23,7 +23,7 @@ def read(log: Log) -> Reading:
             into.add("user", found[1])
             into.add("system", found[2])
             if seconds is not None:
-                whole = int(found[3] or 0) * 3600 + int(found[4]) * 60
+                whole = log.whole(found[3] or "0") * 3600 + log.whole(found[4]) * 60
                 # Rounded as printed, so that 2:56.67 is the same number as 176.67.
                 decimals = len(found[5].partition(".")[2])
                 into.append("elapsed", round(whole + seconds, decimals))

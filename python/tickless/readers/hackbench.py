@@ -37,12 +37,12 @@ def read(log: Log) -> Reading:
             groups.add(case)
             into.parameters |= {
                 "mode": "thread" if found[1].startswith("thread") else "process",
-                "groups": int(found[2]),
-                "file_descriptors": int(found[3]),
-                "tasks": int(found[4]),
+                "groups": log.whole(found[2]),
+                "file_descriptors": log.whole(found[3]),
+                "tasks": log.whole(found[4]),
             }
         elif found := MESSAGES.search(line):
-            into.parameters |= {"messages": int(found[1]), "bytes": int(found[2])}
+            into.parameters |= {"messages": log.whole(found[1]), "bytes": log.whole(found[2])}
     if len(groups) > 1:
         for name in ("groups", "tasks", "file_descriptors"):
             del into.parameters[name]

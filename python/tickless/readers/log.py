@@ -17,7 +17,7 @@ from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
-from tickless.errors import InputError, InvalidParameterError
+from tickless.errors import InputError, InvalidParameterError, InvalidTypeError
 
 BLOCK = 1 << 20
 """Bytes read at a time."""
@@ -27,6 +27,9 @@ LONGEST_LINE = 1 << 13
 
 KEPT_LINES = 20
 """Line numbers kept per reason; more say nothing new."""
+
+MOST_DIGITS = 18
+"""Digits that 64 bits hold whatever they are."""
 
 STRICTNESS = ("report", "strict", "ignore")
 
@@ -81,7 +84,7 @@ class Log:
     def __init__(self, source: Source, *, name: str = "", errors: str = "report") -> None:
         if errors not in STRICTNESS:
             raise InvalidParameterError(f"errors={errors!r}: must be one of {STRICTNESS}")
-        self.source = source
+        self.source = _checked(source)
         self.name = name or _name_of(source)
         self.errors = errors
         self.values = 0
@@ -177,6 +180,18 @@ class Log:
         self.fault(word, f"{text[:40]!r} is {word.replace('-', ' ')}; the value is left out")
         return None
 
+    def whole(self, text: str) -> int:
+        """Return the whole number that a run of digits is.
+
+        Raises
+        ------
+        InputError
+            If it has more digits than 64 bits hold; no tool prints such a one.
+        """
+        if len(text) > MOST_DIGITS:
+            raise self.error("not-a-number", f"a number of {len(text)} digits")
+        return int(text)
+
     def fault(self, code: str, reason: str, remedy: str = "") -> None:
         """Count a damaged place under `code`, or raise `InputError` in strict mode."""
         if self.errors == "strict":
@@ -224,8 +239,13 @@ class Log:
     def _blocks(self) -> Iterator[bytes]:
         with contextlib.ExitStack() as stack:
             raw = self._open(stack)
-            magic = raw.read(6)
-            raw.seek(0)
+            try:
+                magic = raw.read(6)
+                raw.seek(0)
+            except OSError as e:
+                raise self.error("unreadable", f"cannot be read: {e}", whole=True) from None
+            if not isinstance(magic, bytes):
+                raise InvalidTypeError(f"{self.name}: open the file in binary mode ('rb')")
             file, damaged = _unwrap(raw, magic, self.name)
             if file is not raw:
                 stack.enter_context(file)
@@ -234,6 +254,10 @@ class Log:
                 read = file.read if file is raw else file.read1  # type: ignore[attr-defined]
                 while block := read(BLOCK):
                     yield block
+            except OSError as e:
+                if not isinstance(e, damaged):
+                    raise self.error("unreadable", f"cannot be read: {e}", whole=True) from None
+                self.fault("truncated-archive", f"the compressed file is damaged or cut ({e})")
             except damaged as e:
                 self.fault("truncated-archive", f"the compressed file is damaged or cut ({e})")
 
@@ -242,20 +266,37 @@ class Log:
             return BytesIO(self.source)
         if isinstance(self.source, (str, os.PathLike)):
             try:
-                return stack.enter_context(open(self.source, "rb"))
+                file: BinaryIO = stack.enter_context(open(self.source, "rb"))  # noqa: SIM115
+            except ValueError as e:  # a null character
+                raise InvalidParameterError(f"path: {self.name!r}: {e}") from None
             except IsADirectoryError:
                 raise InputError(
                     f"{self.name}: a directory, not a log; read_mmtests reads result directories",
                     self.name,
                     code="is-a-directory",
                 ) from None
-        if not self.source.seekable():
+        else:
+            file = self.source
+        if not file.seekable():
             # A pipe can be read once only; detection and reading both start at its beginning.
             copy = cast(BinaryIO, SpooledTemporaryFile(max_size=16 * BLOCK))  # noqa: SIM115
-            copyfileobj(self.source, copy, BLOCK)
-            self.source = copy
-        self.source.seek(0)
-        return self.source
+            copyfileobj(file, copy, BLOCK)
+            self.source = file = copy
+        file.seek(0)
+        return file
+
+
+def _checked(source: Source) -> Source:
+    """Return the source if it is one: a path, bytes, or a binary file that is open."""
+    if isinstance(source, (bytes, str, os.PathLike)):
+        return source
+    if not all(callable(getattr(source, name, None)) for name in ("read", "seek", "seekable")):
+        raise InvalidTypeError(
+            f"path: expected a path, bytes or an open binary file, found {type(source).__name__}"
+        )
+    if getattr(source, "closed", False):
+        raise InvalidParameterError("path: the file is closed")
+    return source
 
 
 def _name_of(source: Source) -> str:

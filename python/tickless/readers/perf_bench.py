@@ -42,14 +42,14 @@ def read(log: Log) -> Reading:
         elif found := GROUPS.match(line):
             case = found[1]
             into.parameters |= {
-                "groups": int(found[1]),
-                "tasks": int(found[2]),
+                "groups": log.whole(found[1]),
+                "tasks": log.whole(found[2]),
                 "mode": "process" if found[3] == "processes" else "thread",
             }
         elif found := SENDERS.match(line):
-            into.parameters["senders"] = int(found[1])
+            into.parameters["senders"] = log.whole(found[1])
         elif found := EXECUTED.match(line):
-            into.parameters["operations"] = int(found[1])
+            into.parameters["operations"] = log.whole(found[1])
     benchmark = f"perf-bench-sched-{kind or 'messaging'}"
     return into.reading(benchmark, "usecs-op" if kind == "pipe" else "time")
 

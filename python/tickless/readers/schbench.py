@@ -48,7 +48,7 @@ def read(log: Log) -> Reading:
             into.sample(metric, runtime, found[2], case)
         elif found := BLOCK.match(line):
             metric = {"RPS": "rps", "Request": "request"}.get(found[1] or found[3] or "", "wakeup")
-            runtime = int(found[7] or 0)
+            runtime = log.whole(found[7] or "0")
             into.forget(metric)
             blocks[metric] += 1
         elif metric and (found := ENDS.match(line)):

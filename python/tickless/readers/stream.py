@@ -25,9 +25,9 @@ def read(log: Log) -> Reading:
         if found := ROW.match(line):
             into.add("rate", found[2], found[1])
         elif found := THREADS.match(line):
-            into.parameters["threads"] = int(found[1])
+            into.parameters["threads"] = log.whole(found[1])
         elif found := SIZE.match(line):
-            into.parameters["elements"] = int(found[1])
+            into.parameters["elements"] = log.whole(found[1])
         elif line.startswith("Function") and not HEADER.match(line):
             log.fault("unknown-unit", "the heading does not say MB/s; the rates may be wrong")
     return into.reading("stream", "rate")

@@ -105,7 +105,7 @@ def find(directory: Path, kernels: Sequence[str] | None) -> tuple[list[Folder], 
 def natural(text: str) -> tuple[tuple[int, int | str], ...]:
     """Return a sort key under which runs of digits count as numbers."""
     parts = re.findall(r"\d+|\D+", text)
-    return tuple((0, int(p)) if p.isdigit() else (1, p) for p in parts)
+    return tuple((0, int(p)) if p.isdecimal() else (1, p) for p in parts)
 
 
 def _iterations(run: str, kernel: str) -> list[Folder]:

@@ -61,7 +61,7 @@ def rows(
     for name, path in folder.files:
         if found := rule.files.fullmatch(name):
             groups = found.groups()
-            key = tuple((0, int(g)) if g.isdigit() else (1, g) for g in groups)
+            key = tuple((0, int(g)) if g.isdecimal() else (1, g) for g in groups)
             logs.append((key, groups, path))
         else:
             others.append(path)
@@ -118,7 +118,7 @@ def _rows(
     rule: Rule, reading: Reading, groups: tuple[str, ...], words: Mapping[str, str]
 ) -> Iterator[Row]:
     parameters = groups[:-1] if rule.repeated and groups else groups
-    numbers = tuple(int(g) for g in parameters if g.isdigit())
+    numbers = tuple(int(g) for g in parameters if g.isdecimal())
     for index, column in enumerate(rule.columns):
         for rank, (case, values) in enumerate(_series(reading, column)):
             label = column.label.format(*groups, case=case, **words)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from tickless.errors import InputError
 from tickless.readers.log import Log, Source
@@ -98,14 +96,11 @@ def _read(style: str, above: list[str], block: list[str]) -> dict[str, Posted]:
 def _lines(source: Source) -> tuple[str, list[str]]:
     """Return the name and the lines of a text, the no-break blanks of mail archives as blanks."""
     text = source if isinstance(source, str) and "\n" in source else None
-    if text is None and not isinstance(source, (bytes, str, os.PathLike)):
-        text = source.read(LARGEST + 1).decode("utf-8", "replace")
     if text is not None:
         return "<text>", _clean(text[:LARGEST])
-    name = "<bytes>" if isinstance(source, bytes) else str(Path(os.fspath(source)))  # type: ignore[arg-type]
-    log = Log(source, name=name)
+    log = Log(source)
     log.head(4096)
-    return name, _clean(log.text(LARGEST))
+    return log.name, _clean(log.text(LARGEST))
 
 
 def _clean(text: str) -> list[str]:

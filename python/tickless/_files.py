@@ -1,0 +1,80 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def written(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a file for writing; it appears, or replaces the old one, when the block ends well.
+
+    A link stays a link to the file written. What is no regular file (a pipe, ``/dev/stdout``) is
+    written as it stands, for replacing it would remove the device. Text is UTF-8; what has no
+    place there (bytes of an odd file name) is written as an escape.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    mode : {"w", "wb"}
+        Text or bytes.
+
+    Raises
+    ------
+    OSError
+        Naming `path`, whatever step failed.
+    """
+    try:
+        target = Path(os.path.realpath(path))
+        with _device(target, mode) if _is_device(target) else _replaced(target, mode) as f:
+            yield f
+    except OSError as e:
+        # The caller never heard of the unfinished file beside it.
+        raise type(e)(e.errno, e.strerror or str(e), os.fspath(path)) from None
+
+
+def _is_device(target: Path) -> bool:
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _how(mode: str) -> dict[str, str]:
+    return {} if "b" in mode else {"encoding": "utf-8", "errors": "backslashreplace"}
+
+
+@contextmanager
+def _device(target: Path, mode: str) -> Iterator[IO[Any]]:
+    with open(target, mode, **_how(mode)) as f:  # type: ignore[call-overload]
+        yield f
+
+
+@contextmanager
+def _replaced(target: Path, mode: str) -> Iterator[IO[Any]]:
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    # A short name: that of the target may be as long as the file system allows.
+    handle, unfinished = tempfile.mkstemp(dir=target.parent, prefix=".tickless-")
+    try:
+        with os.fdopen(handle, mode, **_how(mode)) as f:  # type: ignore[call-overload]
+            yield f
+        os.chmod(unfinished, _permissions(target))
+        os.replace(unfinished, target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(unfinished)
+        raise
+
+
+def _permissions(target: Path) -> int:
+    """Return those of the file that is replaced, else the process's default."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

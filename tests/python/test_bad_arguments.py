@@ -1,0 +1,208 @@
+"""Arguments no caller should give: a typed error that names the argument, never another one."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import tickless
+from tickless import InvalidParameterError, ShapeError
+from tickless.errors import InvalidTypeError
+
+SURROGATE = "\udc80"
+EVENTS = [(0, "FORK", 0)]
+
+
+def samples(values, **metric) -> tickless.Results:
+    return tickless.Results.build(
+        "b", ["k", "l"], ["c"], {"t": (tickless.Metric.time("s", **metric), values)}
+    )
+
+
+GOOD = samples([[[1.0, 1.1]], [[1.2, 1.3]]])
+
+
+def table(**changes) -> tickless.IdleTable:
+    given = {"names": ["a", "b"], "exit_latency_ns": [0, 1], "target_residency_ns": [0, 1]}
+    return tickless.IdleTable(**(given | changes))
+
+
+def replayed(**changes) -> tickless.Replay:
+    periods = tickless.IdlePeriods([1000], [10])
+    given = {"periods": periods, "governors": "teo-6.12", "machine": "8x-SKYLAKE-UMA"} | changes
+    return tickless.replay(**given)
+
+
+def limited(c, *limit) -> None:
+    tickless.assert_no_regression(c, *limit)
+
+
+def run(**changes) -> tickless.Timeline:
+    return tickless.timeline(**({"tasks": [0], "policy": "cfs", "events": EVENTS} | changes))
+
+
+def machine(tables, **more) -> tickless.Machine:
+    return tickless.Machine("m", tables=tables, **more)
+
+
+def bursts(ops) -> tickless.Timeline:
+    return run(events=None, programs=[(0, ops)], until_ns=1000)
+
+
+MASKED = np.ma.array([1, 2], mask=[False, True])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: tickless.IdlePeriods([[1], [1, 2]], [1, 2]), ShapeError, "sleep_length_ns"),
+        (lambda: tickless.IdlePeriods([1, 2], MASKED), InvalidParameterError, "wake_ns[1]: masked"),
+        (lambda: tickless.IdlePeriods([1], [1], notes=3), InvalidTypeError, "notes"),
+        (lambda: tickless.IdlePeriods.concatenate([1]), InvalidTypeError, "parts"),
+        (lambda: table(names=None), InvalidTypeError, "names"),
+        (lambda: table(names=["a", SURROGATE]), InvalidParameterError, "names[1]"),
+        (lambda: table(active_mw="x"), InvalidTypeError, "active_mw"),
+        (lambda: table(active_mw=-1), InvalidParameterError, "active_mw"),
+        (lambda: table(label=3), InvalidTypeError, "label"),
+        (lambda: table(notes=[3]), InvalidTypeError, "notes[0]"),
+        (lambda: tickless.Machine(SURROGATE), InvalidParameterError, "machine"),
+        (lambda: machine(3), InvalidTypeError, "tables"),
+        (lambda: machine([3]), InvalidTypeError, "tables"),
+        (
+            lambda: machine(table(), table_of=[0.5]),
+            InvalidTypeError,
+            "table_of",
+        ),
+        (lambda: machine(table(), table_of=[[0]]), ShapeError, "table_of"),
+        (lambda: machine(table(), hz="x"), InvalidTypeError, "hz"),
+        (lambda: machine(table()).idle_table("x"), InvalidTypeError, "cpu"),
+        (lambda: replayed(governors=SURROGATE), InvalidParameterError, "governors"),
+        (lambda: replayed(threads=-1), InvalidParameterError, "threads"),
+        (lambda: replayed(threads=2**70), InvalidParameterError, "threads"),
+        (lambda: replayed(threads=1.5), InvalidTypeError, "threads"),
+        (lambda: replayed(hz=np.array([250, 100])), InvalidTypeError, "hz"),
+        (lambda: replayed(add_exit_latency="no"), InvalidTypeError, "add_exit_latency"),
+        (lambda: replayed(trace_decisions="no"), InvalidTypeError, "trace_decisions"),
+        (lambda: replayed(recorded=3), InvalidTypeError, "recorded"),
+        (lambda: run(policy=SURROGATE), InvalidParameterError, "policy"),
+        (lambda: run(policy=3), InvalidTypeError, "policy"),
+        (lambda: run(tasks=range(2**70)), InvalidParameterError, "tasks"),
+        (lambda: run(tasks=np.array(3)), InvalidTypeError, "tasks"),
+        (lambda: run(features={SURROGATE: True}), InvalidParameterError, "features"),
+        (lambda: run(tunables={SURROGATE: 1}), InvalidParameterError, "tunables"),
+        (lambda: run(rows=np.array([1, 2])), InvalidTypeError, "rows"),
+        (lambda: run(events={"t_ns": [0], "op": "FORK", "task": [0]}), ShapeError, "events.op"),
+        (lambda: bursts([[1, 2], [3]]), ShapeError, "programs[0]"),
+        (lambda: bursts(np.ma.array([[5, 6]], mask=[[0, 1]])), InvalidParameterError, "masked"),
+        (lambda: run().plot("a", 3), InvalidTypeError, "start_ns"),
+        (lambda: run().plot(names=[1]), InvalidTypeError, "names[0]"),
+        (lambda: samples(np.full((2, 1, 3), 1j)), InvalidTypeError, "t: not an array"),
+        (lambda: samples(np.ones((2, 1, 0))), ShapeError, "no repeats"),
+        (lambda: samples(np.ones((2, 1, 1)), decimals=-1), InvalidParameterError, "decimals"),
+        (lambda: samples(np.ones((2, 1, 1)), decimals=10**9), InvalidParameterError, "decimals"),
+        (lambda: samples(np.ones((2, 1, 1)), style=3), InvalidTypeError, "style"),
+        (lambda: GOOD.replace(attrs=3), InvalidTypeError, "attrs"),
+        (lambda: GOOD.compare("k", alpha="x"), InvalidTypeError, "alpha"),
+        (lambda: GOOD.compare("k", min_effect_pct=None), InvalidTypeError, "min_effect_pct"),
+        (lambda: GOOD.compare("k", rule="bootstrap", rng="x"), InvalidTypeError, "rng"),
+        (lambda: GOOD.compare("k", correction=[3]), InvalidParameterError, "correction"),
+        (lambda: tickless.Results.from_csv(b"x"), InvalidTypeError, "text"),
+        (lambda: tickless.Results.from_json(None), InvalidTypeError, "text"),
+        (lambda: tickless.ResultSet([1]), InvalidTypeError, "entries"),
+        (lambda: tickless.ResultSet({"a": 3}), InvalidTypeError, "entries['a']"),
+        (lambda: tickless.ComparisonSet({"a": 3}), InvalidTypeError, "entries['a']"),
+        (lambda: limited(3), InvalidTypeError, "c:"),
+        (
+            lambda: tickless.assert_no_regression(GOOD.compare("k"), "2%"),
+            InvalidTypeError,
+            "max_loss",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_named(call, error, words):
+    with pytest.raises(error) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+def test_a_masked_sample_is_a_missing_one():
+    values = np.ma.array([[[1.0, 99.0]], [[2.0, 3.0]]], mask=[[[0, 1]], [[0, 0]]])
+    assert np.array_equal(samples(values)["t"][0, 0], [1.0, np.nan], equal_nan=True)
+
+
+def test_a_set_of_no_comparisons_is_an_empty_frame():
+    assert len(tickless.ComparisonSet({}).to_frame()) == 0
+
+
+def test_more_kernels_than_a_picture_holds_are_refused():
+    names = [f"k{i}" for i in range(61)]
+    metric = tickless.Metric.time("s")
+    res = tickless.Results.build("b", names, ["c"], {"t": (metric, np.ones((61, 1, 2)))})
+    with pytest.raises(InvalidParameterError, match="at most 60"):
+        res.compare("k0").plot()
+
+
+@pytest.mark.parametrize("body", ["time.sleep(60)", "while True: pass"])
+@pytest.mark.parametrize("others", ["", ", 'teo'"])
+def test_ctrl_c_stops_a_governor_that_never_answers(body, others):
+    code = f"""
+import time, tickless
+class Stuck:
+    def select(self, ctx):
+        print("go", flush=True)
+        {body}
+    def reflect(self, ctx, outcome): pass
+periods = tickless.IdlePeriods([1, 2], [1, 1])
+tickless.replay(periods, [Stuck(){others}], machine="8x-SKYLAKE-UMA", progress=lambda done: None)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        try:
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(0.2)  # now it is stuck
+            child.send_signal(signal.SIGINT)
+            _, said = child.communicate(timeout=10)
+        finally:
+            child.kill()
+    assert "KeyboardInterrupt" in said
+    assert "raised by select of a governor in period 0" in said
+
+
+def test_objects_and_registered_governors_keep_their_rows():
+    class Deepest:
+        def select(self, ctx):
+            return ctx.n_states - 1
+
+        def reflect(self, ctx, outcome):
+            pass
+
+    counts: list[int] = []
+    periods = tickless.IdlePeriods([10**6] * 50, [3000] * 50, cpu=np.arange(50) % 3)
+    mixed = ["menu", Deepest(), "teo", Deepest()]
+    r = tickless.replay(periods, mixed, machine="8x-SKYLAKE-UMA", progress=counts.append)
+    own = tickless.replay(periods, ["menu", "teo"], machine="8x-SKYLAKE-UMA")
+    assert np.array_equal(r.state[[0, 2]], own.state)
+    assert np.array_equal(r.stop_tick[[0, 2]], own.stop_tick)
+    assert (r.state[[1, 3]] == len(r.states) - 1).all()
+    assert counts[-1] == 200
+
+
+def test_an_exception_of_a_progress_function_stops_an_object():
+    class Slow:
+        def select(self, ctx):
+            time.sleep(0.001)
+            return 0
+
+        def reflect(self, ctx, outcome):
+            pass
+
+    periods = tickless.IdlePeriods([10**6] * 200_000, 3000)
+    with pytest.raises(ZeroDivisionError):
+        tickless.replay(periods, Slow(), machine="8x-SKYLAKE-UMA", progress=lambda done: 1 // 0)
