@@ -179,13 +179,13 @@ pub fn replay_columns<'py>(
     let recorded = recorded_state.map(|r| borrow::<u8>("recorded_state", r)).transpose()?;
     let recorded = recorded.as_ref().map(|r| r.as_slice()).transpose()?;
     let periods = Periods::new(arrays.columns()?)?;
+    // Objects are asked one after the other, and on a thread that must not wait for others.
+    let alone = objects.iter().all(Option::is_some);
+    let threads = if alone { threads.map_or(Some(1), |n| Some(n.min(1))) } else { threads };
     let options = Options { hz, add_exit_latency, recorded, trace: trace_decisions, threads };
     let work = |watch: &Watch| replay(&chosen, &table.inner, &periods, &options, watch);
-    let decisions = if objects.iter().all(Option::is_some) {
-        on_this_thread(py, progress, work)
-    } else {
-        watched(py, progress, work)
-    };
+    let decisions =
+        if alone { on_this_thread(py, progress, work) } else { watched(py, progress, work) };
     match raised.take() {
         Some(e) => Err(e),
         None => as_dict(py, decisions?, governors.len(), periods.len()),

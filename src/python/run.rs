@@ -1,15 +1,42 @@
 //! Long calls: the interpreter lock released, Ctrl-C heard, progress reported.
 
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::watch::Watch;
 
 /// How often the waiting thread looks at signals and reports progress.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// The worker threads, and the process that started them.
+static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+/// The worker threads of this process, one per core.
+///
+/// A fork copies no threads: work given to the pool of the parent would wait for ever, so a child
+/// (`multiprocessing`) gets its own.
+fn pool() -> Result<Arc<ThreadPool>> {
+    let process = std::process::id();
+    let mut known = POOL.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some((owner, pool)) = known.take() {
+        if owner == process {
+            *known = Some((owner, pool.clone()));
+            return Ok(pool);
+        }
+        // Dropping it would tell threads to end that are not there.
+        std::mem::forget(pool);
+    }
+    let pool = ThreadPoolBuilder::new()
+        .build()
+        .map_err(|e| Error::invalid("threads", format!("cannot start worker threads: {e}")))?;
+    let pool = Arc::new(pool);
+    *known = Some((process, pool.clone()));
+    Ok(pool)
+}
 
 /// Runs `work` on another thread with the interpreter lock released.
 ///
@@ -24,12 +51,13 @@ pub fn watched<T: Send>(
     let watch = Watch::new();
     let progress = progress.map(|p| p.clone().unbind());
     let mut raised: Option<PyErr> = None;
+    let pool = pool()?;
     let result = py.detach(|| {
         std::thread::scope(|scope| {
             let (finished, waiting) = mpsc::channel();
             let watch = &watch;
             let worker = scope.spawn(move || {
-                let result = work(watch);
+                let result = pool.install(|| work(watch));
                 let _ = finished.send(());
                 result
             });

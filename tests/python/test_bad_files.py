@@ -141,3 +141,12 @@ def test_a_timeline_file_that_no_parser_takes_is_one_message(tmp_path, capsys, t
     path.write_text(text)
     assert main(["timeline", str(path)]) == 2
     assert f"{path}: not TOML" in capsys.readouterr().err
+
+
+def test_a_log_of_endless_results_is_refused(monkeypatch):
+    monkeypatch.setattr("tickless.readers.log.MOST_NUMBERS", 1000)
+    banner = b"Running in process mode with 1 groups using 40 file descriptors each (== 40 tasks)\n"
+    packed = gzip.compress(banner + b"Time: 1.0\n" * 2000)
+    with pytest.raises(InputError, match="more than 1000 numbers") as caught:
+        tickless.read_benchmark(packed)
+    assert caught.value.code == "too-large"

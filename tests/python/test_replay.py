@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
 import threading
 
@@ -309,3 +310,26 @@ def test_the_picture_has_two_axes_with_a_bar_per_governor(periods, table):
     widths = np.array([p.get_width() for p in left.patches]).reshape(len(table), 2)
     np.testing.assert_allclose(widths.sum(axis=0), 100)
     assert len(right.patches) == 4
+
+
+class Deepest:
+    """A governor of one's own; at module level, where a worker process finds it."""
+
+    def select(self, ctx):
+        return ctx.n_states - 1
+
+    def reflect(self, ctx, outcome):
+        pass
+
+
+def counted(periods: tickless.IdlePeriods) -> int:
+    r = tickless.replay(periods, ["teo", "menu", Deepest()], machine="8x-SKYLAKE-UMA")
+    trace = tickless.read(tickless.example_trace(), time_unit="ns")
+    return int(r.state.sum()) + len(trace.idle)
+
+
+def test_a_forked_process_works_after_its_parent_has(periods):
+    expected = counted(periods)  # the parent's worker threads are up now, and a fork copies none
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        found = pool.map_async(counted, [periods] * 4)
+        assert found.get(timeout=30) == [expected] * 4

@@ -28,6 +28,9 @@ LONGEST_LINE = 1 << 13
 KEPT_LINES = 20
 """Line numbers kept per reason; more say nothing new."""
 
+MOST_NUMBERS = 1 << 24
+"""Numbers taken out of one log: a small archive must not fill the memory."""
+
 MOST_DIGITS = 18
 """Digits that 64 bits hold whatever they are."""
 
@@ -175,6 +178,8 @@ class Log:
         if math.isfinite(value):
             self._value_line = self._line
             self.values += 1
+            if self.values > MOST_NUMBERS:
+                raise self.error("too-large", f"more than {MOST_NUMBERS} numbers", "split the log")
             return value
         word = "not-finite" if text.lower().lstrip("+-")[:3] in ("nan", "inf") else "not-a-number"
         self.fault(word, f"{text[:40]!r} is {word.replace('-', ' ')}; the value is left out")
