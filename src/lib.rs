@@ -22,6 +22,8 @@ pub mod idle;
 
 pub mod sched;
 
+pub mod workload;
+
 pub mod input;
 
 #[cfg(feature = "python")]

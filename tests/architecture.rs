@@ -14,6 +14,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("idle", 3),
     ("sched", 3),
     ("input", 3),
+    ("workload", 3),
     ("python", 6),
 ];
 
