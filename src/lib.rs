@@ -26,5 +26,7 @@ pub mod workload;
 
 pub mod input;
 
+pub mod kernel;
+
 #[cfg(feature = "python")]
 pub mod python;

@@ -15,6 +15,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("sched", 3),
     ("input", 3),
     ("workload", 3),
+    ("kernel", 4),
     ("python", 6),
 ];
 
