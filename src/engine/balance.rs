@@ -20,7 +20,7 @@ impl Sim<'_> {
         match level {
             0 => self.topology.llc_cpus(self.topology.llc(c)),
             1 => self.topology.socket_cpus(self.topology.socket(c)),
-            _ => self.everyone(),
+            _ => &self.everyone,
         }
     }
 
@@ -146,7 +146,7 @@ impl Sim<'_> {
         self.queues[from].leave(&mut self.entities, TaskId(id), self.now);
         let price = self.write_load_line(to, 2)
             + self.lock(from, to, self.prices.costs.lock_hold);
-        self.cpus[to].steal_if_running(price);
+        self.cpus[to].steal_if_awake(price);
         self.arrive(from, to, id, Enqueue::Migrate);
         self.note_slice_timer(from);
         self.rekey(to);

@@ -149,6 +149,8 @@ pub struct Cpu {
     pub balance_at: [i64; 3],
     /// Failed attempts to pull.
     pub balance_failures: u32,
+    /// Its task moves bytes to or from memory.
+    pub streams: bool,
     /// Runs its task in kernel mode.
     pub in_kernel: bool,
     /// Where the time went.
@@ -197,6 +199,7 @@ impl Cpu {
             touched: 0,
             balance_at: [0; 3],
             balance_failures: 0,
+            streams: false,
             in_kernel: false,
             spent: Spent::default(),
             util: 0,
@@ -287,6 +290,14 @@ impl Cpu {
         self.act.fixed = true;
         self.act.left = 0;
         self.act.end = if end == NEVER { NEVER } else { end + self.act.stolen };
+    }
+
+    /// Lets something take time from a CPU that is awake.
+    #[inline]
+    pub fn steal_if_awake(&mut self, ns: i64) {
+        if !matches!(self.act.kind, Kind::Idle | Kind::Exit) {
+            self.steal(ns);
+        }
     }
 
     /// Lets an interrupt take time from the activity.

@@ -19,7 +19,7 @@ pub struct DeviceState {
 }
 
 /// Bytes of a cache line.
-const LINE: i64 = 64;
+const LINE: u32 = 64;
 
 impl Sim<'_> {
     /// Gives a request to a device and sleeps.
@@ -118,7 +118,7 @@ impl Sim<'_> {
         } else {
             costs.fill_memory_ps
         };
-        let ns = i64::from(bytes).div_ceil(LINE) * price / 1000;
+        let ns = i64::from(bytes.div_ceil(LINE)) * price / 1000;
         self.cpus[c].touched += u64::from(bytes);
         let mark = self.cpus[c].touched;
         let task = self.next_op(id);

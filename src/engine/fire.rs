@@ -43,7 +43,7 @@ impl Sim<'_> {
     }
 
     /// Carries out a reschedule that an interrupt makes possible.
-    fn after_interrupt(&mut self, c: usize, at_tick: bool) {
+    pub(super) fn after_interrupt(&mut self, c: usize, at_tick: bool) {
         let cpu = &self.cpus[c];
         if cpu.act.kind != Kind::Task {
             return;

@@ -1,7 +1,5 @@
 //! What each operation of a program means.
 
-use rand_pcg::rand_core::Rng as _;
-
 use super::cpu::{FULL, NONE};
 use super::metrics::record;
 use super::sim::{PATIENCE, Sim, is_user};
@@ -58,6 +56,7 @@ impl Sim<'_> {
                 self.schedule(c);
                 return;
             }
+            self.cpus[c].streams = matches!(op, Op::Memory(_));
             if self.operate(c, id, op) == Flow::Busy {
                 return;
             }

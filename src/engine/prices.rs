@@ -21,32 +21,8 @@ pub struct Prices {
 impl Prices {
     /// Returns the prices of a run.
     pub fn new(machine: &Machine, kernel: &Kernel, paths: &Paths) -> Self {
-        let mut costs = machine.costs.clone();
-        let scale = i64::from(costs.scale_permille);
-        for price in [
-            &mut costs.wake,
-            &mut costs.wake_halted,
-            &mut costs.wake_queued,
-            &mut costs.switch,
-            &mut costs.switch_in,
-            &mut costs.prepare_idle,
-            &mut costs.govern,
-            &mut costs.interrupt,
-            &mut costs.tick,
-            &mut costs.tick_tail,
-            &mut costs.tick_stop,
-            &mut costs.tick_restart,
-            &mut costs.block,
-            &mut costs.interrupt_latency,
-            &mut costs.interrupt_send,
-            &mut costs.lock_hold,
-            &mut costs.background_work,
-        ] {
-            *price = *price * scale / 1000;
-        }
-        for price in &mut costs.wake_remote {
-            *price = *price * scale / 1000;
-        }
+        let mut costs = machine.costs.scaled();
+        let scale = i64::from(machine.costs.scale_permille);
         let set = |price: &mut i64, value: Option<i64>| {
             if let Some(ns) = value {
                 *price = ns * scale / 1000;

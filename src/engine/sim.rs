@@ -1,7 +1,5 @@
 //! The state of one run, how it is built, and the loop over its events.
 
-use rand_pcg::rand_core::Rng as _;
-
 use super::contention::{LoadLine, Server};
 use super::cpu::{BACKGROUND, Cpu, FULL, Look, NONE};
 use super::device::DeviceState;
@@ -64,11 +62,15 @@ pub struct Sim<'a> {
     pub(super) barriers: Vec<BarrierState>,
     pub(super) boards: Vec<BoardState>,
     pub(super) devices: Vec<DeviceState>,
-    pub(super) streaming: Vec<u32>,
+    /// All CPUs, as a domain.
+    pub(super) everyone: Vec<u32>,
+    /// The CPU that was chosen last.
+    pub(super) last_target: usize,
+    /// Runnable tasks that wait, on all CPUs.
+    pub(super) waiting: u32,
     pub(super) affinities: Vec<Vec<bool>>,
     pub(super) layout_factor: u64,
     pub(super) noise: f64,
-    pub(super) random: Stream,
     pub(super) cpu_random: Vec<Stream>,
     pub(super) metrics: Metrics,
     pub(super) recorder: Option<Recorder>,
@@ -168,11 +170,12 @@ impl<'a> Sim<'a> {
             barriers: plan.barriers.iter().map(|_| BarrierState::default()).collect(),
             boards: plan.boards.iter().map(|_| BoardState::default()).collect(),
             devices: plan.devices.iter().map(|_| DeviceState::default()).collect(),
-            streaming: vec![0; nllcs],
+            everyone: (0..ncpus as u32).collect(),
+            last_target: 0,
+            waiting: 0,
             affinities: affinities(plan, ncpus),
             layout_factor,
             noise: setup.noise,
-            random,
             cpu_random,
             metrics: Metrics::new(plan.counters.len(), plan.latencies.len()),
             recorder: setup.record.then(Recorder::default),

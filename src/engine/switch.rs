@@ -12,6 +12,9 @@ impl Sim<'_> {
     pub(super) fn schedule(&mut self, c: usize) {
         let prev = self.cpus[c].cur;
         let mut next = self.queues[c].pick_next(&mut self.entities, self.now);
+        if next.is_none() {
+            self.cpus[c].act.kind = Kind::Switch;
+        }
         if next.is_none() && self.pull_when_idle(c) {
             next = self.queues[c].pick_next(&mut self.entities, self.now);
         }
@@ -123,10 +126,6 @@ impl Sim<'_> {
         if task.timed {
             let end = task.until.max(self.now);
             self.cpus[c].begin_until(Kind::Task, end);
-        } else if task.then == Then::Spin && self.is_released(cpu.cur) {
-            let task = &mut self.tasks[cpu.cur as usize];
-            task.plan(0, false, Then::Fetch);
-            self.begin(c, Kind::Task, 0);
         } else {
             let left = task.left;
             self.begin(c, Kind::Task, left);
@@ -172,6 +171,7 @@ impl Sim<'_> {
         let ready = &mut self.cpus[c].ready;
         self.tasks[id as usize].place = ready.len() as u32;
         ready.push(id);
+        self.waiting += 1;
     }
 
     /// Takes a task off the list of those that wait on a CPU.
@@ -182,6 +182,7 @@ impl Sim<'_> {
         }
         let ready = &mut self.cpus[c].ready;
         ready.swap_remove(place as usize);
+        self.waiting -= 1;
         if let Some(&moved) = ready.get(place as usize) {
             self.tasks[moved as usize].place = place;
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::cpu::{Kind, NONE};
 use super::ops::Flow;
 use super::sim::Sim;
-use super::task::{Life, Then, Waits};
+use super::task::{Then, Waits};
 use crate::sched::Enqueue;
 
 /// A lock in use.
@@ -243,11 +243,5 @@ impl Sim<'_> {
         task.waits = Waits::Child;
         let block = self.prices.costs.block;
         self.spend(c, id, block, true, Then::Recheck)
-    }
-
-    /// True if what the task spins on has been given to it.
-    pub(super) fn is_released(&self, id: u32) -> bool {
-        let task = &self.tasks[id as usize];
-        task.life == Life::Running && task.waits == Waits::Nothing
     }
 }

@@ -44,6 +44,21 @@ pub enum Waits {
     Child,
 }
 
+impl std::fmt::Display for Waits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Nothing => write!(f, "nothing"),
+            Self::Message(n) => write!(f, "a message on channel {n}"),
+            Self::Room(n) => write!(f, "room in channel {n}"),
+            Self::Timer => write!(f, "a timer"),
+            Self::Lock(n) => write!(f, "lock {n}"),
+            Self::Barrier(n) => write!(f, "the others at barrier {n}"),
+            Self::Device(n) => write!(f, "device {n}"),
+            Self::Child => write!(f, "a child"),
+        }
+    }
+}
+
 /// What happens when the work in hand is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {

@@ -123,7 +123,7 @@ impl Sim<'_> {
         if from != target {
             self.metrics.count(Count::Migrations);
             let price = self.write_load_line(target, 2);
-            self.cpus[target].steal_if_running(price);
+            self.cpus[target].steal_if_awake(price);
             self.queues[from].sleeper_leaves(&mut self.entities, TaskId(id), self.now);
             self.queues[target].sleeper_arrives(&mut self.entities, TaskId(id), self.now);
         }
