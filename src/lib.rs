@@ -14,6 +14,7 @@ pub mod error;
 pub mod watch;
 
 pub mod catalogue;
+pub mod rng;
 
 pub mod machine;
 pub mod periods;

@@ -9,6 +9,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("error", 0),
     ("watch", 0),
     ("catalogue", 1),
+    ("rng", 1),
     ("machine", 2),
     ("periods", 2),
     ("idle", 3),
