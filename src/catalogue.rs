@@ -10,6 +10,16 @@ pub trait Named {
     fn aliases(&self) -> &[&str];
 }
 
+/// A plain word is its own entry.
+impl Named for &str {
+    fn name(&self) -> &str {
+        self
+    }
+    fn aliases(&self) -> &[&str] {
+        &[]
+    }
+}
+
 /// Returns the entry of `list` called `name`, by name or alias.
 ///
 /// # Errors
@@ -21,11 +31,16 @@ pub fn find<'a, T: Named>(kind: &'static str, list: &'a [T], name: &str) -> Resu
 }
 
 fn unknown<T: Named>(kind: &'static str, list: &[T], name: &str) -> Error {
-    let mut scored: Vec<(usize, &str)> = list
-        .iter()
-        .flat_map(|e| std::iter::once(e.name()).chain(e.aliases().iter().copied()))
-        .map(|known| (distance(name, known), known))
-        .collect();
+    let names = |e: &'_ T| -> Vec<String> {
+        std::iter::once(e.name()).chain(e.aliases().iter().copied()).map(str::to_owned).collect()
+    };
+    unknown_of(kind, &list.iter().flat_map(names).collect::<Vec<_>>(), name)
+}
+
+/// The error for a name that is none of `known`, with the nearest of them.
+pub fn unknown_of(kind: &'static str, known: &[String], name: &str) -> Error {
+    let mut scored: Vec<(usize, &str)> =
+        known.iter().map(|known| (distance(name, known), known.as_str())).collect();
     scored.sort_by_key(|&(d, _)| d);
     let nearest = scored.iter().take(4).map(|&(_, known)| known.to_owned()).collect();
     Error::UnknownName { kind, name: name.to_owned(), nearest }

@@ -14,6 +14,7 @@ pub mod error;
 pub mod watch;
 
 pub mod catalogue;
+pub mod rng;
 
 pub mod machine;
 pub mod periods;
@@ -25,6 +26,10 @@ pub mod sched;
 pub mod workload;
 
 pub mod input;
+
+pub mod engine;
+
+pub mod kernel;
 
 #[cfg(feature = "python")]
 pub mod python;

@@ -9,12 +9,15 @@ const LEVELS: &[(&str, u8)] = &[
     ("error", 0),
     ("watch", 0),
     ("catalogue", 1),
+    ("rng", 1),
     ("machine", 2),
     ("periods", 2),
     ("idle", 3),
     ("sched", 3),
     ("input", 3),
     ("workload", 3),
+    ("kernel", 4),
+    ("engine", 5),
     ("python", 6),
 ];
 

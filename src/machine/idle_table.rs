@@ -1,12 +1,14 @@
 //! The idle states of one CPU, shallow to deep, checked once.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 /// Most states a table can have; cpuidle's own limit.
 pub const MAX_STATES: usize = 10;
 
 /// One idle state as the governor sees it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IdleState {
     /// Name as in sysfs, e.g. `C1E`.
     pub name: String,
@@ -23,7 +25,8 @@ pub struct IdleState {
 }
 
 /// One to ten idle states of one CPU.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<IdleState>", into = "Vec<IdleState>")]
 pub struct IdleTable {
     states: Vec<IdleState>,
     warnings: Vec<String>,
@@ -89,6 +92,11 @@ impl IdleTable {
         &self.states
     }
 
+    /// The states to be changed in place; the caller makes a new table of them, checked.
+    pub(super) fn states_mut(&mut self) -> &mut [IdleState] {
+        &mut self.states
+    }
+
     /// Number of states, 1 to [`MAX_STATES`].
     #[allow(clippy::len_without_is_empty)] // never empty by construction
     pub fn len(&self) -> usize {
@@ -103,5 +111,18 @@ impl IdleTable {
     /// Bit i set = state i is disabled.
     pub fn disabled_mask(&self) -> u16 {
         self.states.iter().enumerate().fold(0, |m, (i, s)| m | (u16::from(s.disabled) << i))
+    }
+}
+
+impl TryFrom<Vec<IdleState>> for IdleTable {
+    type Error = Error;
+    fn try_from(states: Vec<IdleState>) -> Result<Self> {
+        Self::new(states)
+    }
+}
+
+impl From<IdleTable> for Vec<IdleState> {
+    fn from(table: IdleTable) -> Self {
+        table.states
     }
 }

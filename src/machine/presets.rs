@@ -1,6 +1,6 @@
 //! The machines that ship: one TOML file each in `presets/`, embedded at build time.
 
-use super::{Machine, model};
+use super::{Machine, preset_file};
 use crate::catalogue::{self, Named};
 use crate::error::Result;
 
@@ -29,7 +29,7 @@ impl Preset {
     /// # Errors
     /// Never for the files that ship: a test parses all of them.
     pub fn machine(&self) -> Result<Machine> {
-        model::parse(self.text, self.aliases)
+        preset_file::parse(self.text, self.aliases)
     }
 }
 
