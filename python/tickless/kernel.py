@@ -281,12 +281,10 @@ class Kernel:
             (key, _shown(on), known.get(key, known.get("features", "")))
             for key, on in ((f"features.{name}", on) for name, on in self.features.items())
         ]
-        for name, value in self.tunables.items():
-            if name in self.set_tunables:
-                rows.append((name, _shown(self.set_tunables[name]), "set"))
-            else:
-                grows = ", grows with the CPUs" if name in self.scaled else ""
-                rows.append((name, _shown(value) + grows, known.get("tunables", "")))
+        for name, value in {**self.tunables, **self.set_tunables}.items():
+            grows = name in self.scaled and name not in self.set_tunables
+            word = known.get(name, known.get("tunables", ""))
+            rows.append((name, _shown(value) + ", grows with the CPUs" * grows, word))
         return rows
 
     def _key(self) -> tuple[Any, ...]:
