@@ -10,6 +10,16 @@ pub trait Named {
     fn aliases(&self) -> &[&str];
 }
 
+/// A plain word is its own entry.
+impl Named for &str {
+    fn name(&self) -> &str {
+        self
+    }
+    fn aliases(&self) -> &[&str] {
+        &[]
+    }
+}
+
 /// Returns the entry of `list` called `name`, by name or alias.
 ///
 /// # Errors

@@ -23,7 +23,13 @@ pub mod idle;
 
 pub mod sched;
 
+pub mod workload;
+
 pub mod input;
+
+pub mod engine;
+
+pub mod kernel;
 
 #[cfg(feature = "python")]
 pub mod python;

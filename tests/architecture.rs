@@ -15,6 +15,9 @@ const LEVELS: &[(&str, u8)] = &[
     ("idle", 3),
     ("sched", 3),
     ("input", 3),
+    ("workload", 3),
+    ("kernel", 4),
+    ("engine", 5),
     ("python", 6),
 ];
 

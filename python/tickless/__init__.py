@@ -24,13 +24,14 @@ from tickless.errors import (
 )
 
 if TYPE_CHECKING:
-    from tickless.catalogue import governors, machines, policies
+    from tickless.catalogue import governors, kernels, machines, policies
     from tickless.comparison import Comparison, ComparisonSet
     from tickless.example import example_trace
     from tickless.idle_counters import IdleCounters, read_idle_counters
     from tickless.idle_csv import read_idle_csv
     from tickless.idle_dump import CpuidleDump, read_idle_dump, read_idle_table, read_sysfs
     from tickless.idle_table import IdleTable
+    from tickless.kernel import Kernel
     from tickless.machine import Machine
     from tickless.periods import IdlePeriods
     from tickless.published import published, reports
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 _HOME = {
     # lists
     "governors": "tickless.catalogue",
+    "kernels": "tickless.catalogue",
     "machines": "tickless.catalogue",
     "policies": "tickless.catalogue",
     # results and comparison
@@ -64,6 +66,8 @@ _HOME = {
     "Machine": "tickless.machine",
     "Replay": "tickless.replay",
     "replay": "tickless.replay",
+    # kernels
+    "Kernel": "tickless.kernel",
     # timeline
     "Timeline": "tickless.timeline",
     "timeline": "tickless.timeline",
@@ -94,6 +98,7 @@ __all__ = [
     "IdleTable",
     "InputError",
     "InvalidParameterError",
+    "Kernel",
     "Machine",
     "Metric",
     "PublishedTable",
@@ -110,6 +115,7 @@ __all__ = [
     "assert_no_regression",
     "example_trace",
     "governors",
+    "kernels",
     "machines",
     "policies",
     "published",

@@ -157,6 +157,31 @@ def governors_of_kernel(version: str) -> list[tuple[str, str]]:
     return [(d["name"], d["claim"]) for d in _core.nearest_governors(text("kernel", version))]
 
 
+def kernels() -> Catalogue:
+    """List the registered kernels: columns of the published reports, and releases.
+
+    Returns
+    -------
+    Catalogue
+        Entries hold what `tickless.Kernel` holds; `source` says which report the kernel is a column
+        of, and how many of its fields were read, derived or assumed.
+
+    Examples
+    --------
+    >>> import tickless
+    >>> tickless.kernels()["stock"].governor
+    'menu-5.0'
+    """
+    entries = []
+    for d in _core.kernels():
+        facts = {k: v for k, v in d.items() if k not in ("name", "summary", "aliases")}
+        words = list(d["sources"].values())
+        known = [f"{words.count(w)} {w}" for w in dict.fromkeys(words)]
+        source = "; ".join([d["report"] or "release", ", ".join(known)])
+        entries.append(Entry(d["name"], d["summary"], tuple(d["aliases"]), source, facts))
+    return Catalogue("kernels", entries, ("governor", "policy", "hz"))
+
+
 def machines() -> Catalogue:
     """List the machines that ship.
 

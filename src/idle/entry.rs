@@ -61,6 +61,12 @@ impl Named for GovernorEntry {
     }
 }
 
+impl std::fmt::Debug for GovernorEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "GovernorEntry({})", self.name)
+    }
+}
+
 impl GovernorEntry {
     /// A governor of this entry for one CPU.
     pub fn build(&self, table: &IdleTable, hz: u32) -> Box<dyn Governor> {

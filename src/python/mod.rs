@@ -7,6 +7,7 @@ mod errors;
 mod idle;
 mod idle_object;
 mod input;
+mod kernel;
 mod machine;
 mod run;
 mod sched;
@@ -23,6 +24,8 @@ pub mod _core {
     use super::idle_object::{IdleContext, IdleOutcome};
     #[pymodule_export]
     use super::input::{detect_format, read_idle_dump, read_trace};
+    #[pymodule_export]
+    use super::kernel::{Kernel, kernels};
     #[pymodule_export]
     use super::machine::{machine, machine_names};
     #[pymodule_export]

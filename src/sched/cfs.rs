@@ -365,6 +365,16 @@ impl Runqueue for Cfs {
         self.refresh_min_vruntime(tasks);
     }
 
+    fn sleeper_leaves(&mut self, tasks: &mut Entities, id: TaskId, _now: i64) {
+        let e = &mut tasks[id];
+        e.vruntime = e.vruntime.wrapping_sub(self.min_vruntime);
+    }
+
+    fn sleeper_arrives(&mut self, tasks: &mut Entities, id: TaskId, _now: i64) {
+        let e = &mut tasks[id];
+        e.vruntime = e.vruntime.wrapping_add(self.min_vruntime);
+    }
+
     fn set_nice(&mut self, tasks: &mut Entities, id: TaskId, nice: i8, now: i64) {
         let old = tasks[id].nice;
         if !tasks[id].on_rq {

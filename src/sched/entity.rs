@@ -172,6 +172,14 @@ impl Entities {
         }
     }
 
+    /// Gives the place of a task that has exited to a new one.
+    pub fn renew(&mut self, id: TaskId, task: &TaskSpec) {
+        let i = id.0 as usize;
+        self.list[i] = Entity::new(task);
+        self.ledgers[i] = Ledger::default();
+        self.interactivities[i] = Interactivity::default();
+    }
+
     /// Returns the number of tasks.
     pub fn len(&self) -> usize {
         self.list.len()

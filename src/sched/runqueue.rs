@@ -144,6 +144,14 @@ pub trait Runqueue: Send {
     /// Takes a queued, not running task out, to be enqueued on another CPU.
     fn leave(&mut self, tasks: &mut Entities, id: TaskId, now: i64);
 
+    /// Lets go of a sleeping task that will be woken on another CPU (Linux `migrate_task_rq`).
+    ///
+    /// Policies that keep a sleeper's lag instead of its virtual time have nothing to do.
+    fn sleeper_leaves(&mut self, _tasks: &mut Entities, _id: TaskId, _now: i64) {}
+
+    /// Takes a sleeping task over that is about to be enqueued here.
+    fn sleeper_arrives(&mut self, _tasks: &mut Entities, _id: TaskId, _now: i64) {}
+
     /// Changes the nice value of a running, queued, delayed or sleeping task.
     fn set_nice(&mut self, tasks: &mut Entities, id: TaskId, nice: i8, now: i64);
 
