@@ -78,8 +78,6 @@ pub struct Activity {
 pub struct Period {
     /// The state.
     pub state: usize,
-    /// The tick was stopped for it.
-    pub tick_stopped: bool,
     /// The governor's clock reading before entry, ns.
     pub stamp: i64,
     /// End of the entry, which cannot be interrupted, ns.
@@ -183,7 +181,6 @@ impl Cpu {
             ready: Vec::new(),
             period: Period {
                 state: 0,
-                tick_stopped: false,
                 stamp: 0,
                 entered: 0,
                 reason: Reason::Wake,

@@ -85,7 +85,6 @@ impl Sim<'_> {
         let stamp = now + price;
         cpu.period = super::cpu::Period {
             state,
-            tick_stopped: stops,
             stamp,
             entered: stamp + class.entry[state],
             reason: Reason::Wake,

@@ -166,8 +166,6 @@ pub struct Task {
     pub exited: u32,
     /// Where its data is: CPU and that CPU's count of touched bytes.
     pub data: (u32, u64),
-    /// Generation of the thing it spins on.
-    pub generation: u32,
     /// When it was started.
     pub started: i64,
     /// Own randomness.
@@ -227,7 +225,6 @@ impl Task {
             parent: NONE,
             exited: 0,
             data: (NONE, 0),
-            generation: 0,
             started: 0,
             random,
             books: Books::default(),
