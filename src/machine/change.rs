@@ -143,6 +143,9 @@ impl Machine {
             power.uncore_mw /= f64::from(share);
         }
         copy.classes = self.classes.iter().filter_map(|class| part(class, &cpus)).collect();
+        if copy.classes[0].table != self.classes[0].table {
+            copy.costs.demote_to = None; // it names a state of CPUs that are gone
+        }
         copy.name = format!("{}-llc", self.name);
         copy.aliases.clear();
         copy.sources.push(format!(
