@@ -66,7 +66,8 @@ class Kernel:
     scaled : tuple of str
         Tunables that grow with the number of CPUs.
     sources : mapping of str to str
-        How each field is known: ``"read"``, ``"derived"``, ``"assumed"``, ``"set"``.
+        How each field is known: ``"read"``, ``"derived"``, ``"assumed"``, ``"set"``. A feature
+        (``features.NAME``) or tunable that was set has an entry of its own.
     notes : tuple of str
     core : object
         The kernel as the compiled core holds it.
@@ -274,12 +275,20 @@ class Kernel:
         return "\n".join([*parts, *(f"note: {note}" for note in self.notes)])
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        fields = ("label", *_FIELDS)
         known = self.sources
-        return [(f, _shown(getattr(self, f)), known.get(f, "")) for f in fields]
+        rows = [(f, _shown(getattr(self, f)), known.get(f, "")) for f in ("label", *_FIELDS)]
+        rows += [
+            (key, _shown(on), known.get(key, known.get("features", "")))
+            for key, on in ((f"features.{name}", on) for name, on in self.features.items())
+        ]
+        for name, value in {**self.tunables, **self.set_tunables}.items():
+            grows = name in self.scaled and name not in self.set_tunables
+            word = known.get(name, known.get("tunables", ""))
+            rows.append((name, _shown(value) + ", grows with the CPUs" * grows, word))
+        return rows
 
     def _key(self) -> tuple[Any, ...]:
-        values = (getattr(self, f) for f in ("name", "label", *_FIELDS))
+        values = (getattr(self, f) for f in ("name", "label", *_FIELDS, *_GROUPS))
         return tuple(frozenset(v.items()) if isinstance(v, Mapping) else v for v in values)
 
     def __eq__(self, other: object) -> bool:
@@ -321,17 +330,13 @@ _FIELDS = (
     "load_avg_min_interval_ns",
     "wrmsr_per_switch",
     "patches",
-    "features",
-    "tunables",
-    "set_tunables",
-    "scaled",
 )
 """What a kernel does, in the order in which it is shown."""
+_GROUPS = ("features", "tunables", "set_tunables", "scaled")
+"""The rest of it: many under one name."""
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{k} {_shown(v)}" for k, v in value.items())
     if isinstance(value, tuple):
         return ", ".join(value)
     if isinstance(value, bool):

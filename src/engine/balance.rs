@@ -95,7 +95,8 @@ impl Sim<'_> {
             .max_by_key(|&o| (self.queues[o].common().nr, std::cmp::Reverse(o)));
         let Some(from) = from else { return false };
         let theirs = self.queues[from].common().nr;
-        if theirs < mine + least.max(1) || (least > 1 && theirs < mine + 2) {
+        // A queue of one is about to run it (Linux `load_balance`: `nr_running > 1`).
+        if theirs < 2 || theirs < mine + least {
             return false;
         }
         let patient = self.cpus[c].balance_failures <= PATIENCE;

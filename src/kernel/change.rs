@@ -305,7 +305,7 @@ fn set_feature(kernel: &mut Kernel, name: &str, on: bool, said: &mut Vec<String>
     switches::check_feature(kernel.policy, name, now, on)?;
     put(&mut kernel.features, name, on);
     said.push(format!("{name} = {on}"));
-    mark(kernel, "features");
+    mark(kernel, &format!("{DOTTED}{name}"));
     Ok(())
 }
 
@@ -315,7 +315,7 @@ fn set_tunable(kernel: &mut Kernel, name: &str, value: i64, said: &mut Vec<Strin
     if switches::tunable_names(kernel.policy).contains(&name) {
         put(&mut kernel.set_tunables, name, value);
         said.push(format!("{name} = {value}"));
-        mark(kernel, "tunables");
+        mark(kernel, name);
     }
     Ok(())
 }
@@ -327,7 +327,7 @@ fn put<T>(list: &mut Vec<(String, T)>, name: &str, value: T) {
     }
 }
 
-/// Records that the user set a field.
+/// Records that the user set a field, a single feature or a single tunable.
 fn mark(kernel: &mut Kernel, field: &str) {
     put(&mut kernel.sources, field, "set".to_owned());
 }

@@ -107,8 +107,11 @@ fn kernel(name: String, entry: Entry) -> Result<Kernel> {
     Ok(kernel)
 }
 
+/// Numbers by name.
+type Values = Vec<(String, i64)>;
+
 /// Splits the tunables into the values and the names of those that grow with the CPU count.
-fn tunables(kernel: &str, table: Table<toml::Value>) -> Result<(Vec<(String, i64)>, Vec<String>)> {
+fn tunables(kernel: &str, table: Table<toml::Value>) -> Result<(Values, Vec<String>)> {
     let wrong = |what: &str| Error::invalid("kernels", format!("{kernel}: {what}"));
     let (mut values, mut scaled, mut scaling) = (Vec::new(), Vec::new(), String::new());
     for (name, value) in in_order(table) {

@@ -114,7 +114,8 @@ pub struct Kernel {
     pub set_tunables: Vec<(String, i64)>,
     /// Tunables that grow with the number of CPUs.
     pub scaled: Vec<String>,
-    /// How each field is known: `read`, `derived`, `assumed`, or `set` by the user.
+    /// How each field is known: `read`, `derived`, `assumed`, or `set` by the user. A single
+    /// feature (`features.NAME`) or tunable that was set has a line of its own.
     pub sources: Vec<(String, String)>,
     /// What a reader should know.
     pub notes: Vec<String>,

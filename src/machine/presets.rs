@@ -109,6 +109,11 @@ pub const PRESETS: &[Preset] = &[
         text: include_str!("presets/juno-r1.toml"),
     },
     Preset { name: "vm-2cpu", aliases: &[], text: include_str!("presets/vm-2cpu.toml") },
+    Preset {
+        name: "emulated-1cpu",
+        aliases: &["icount"],
+        text: include_str!("presets/emulated-1cpu.toml"),
+    },
 ];
 
 #[cfg(test)]
