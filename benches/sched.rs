@@ -2,7 +2,8 @@
 //! kernel functions on comparable machines.
 //!
 //! `cargo bench --bench sched` prints nanoseconds per operation: the minimum over many short
-//! batches, which a busy machine disturbs least; rates of long runs are per second of CPU time.
+//! batches, which a busy machine disturbs least; rates are those of the fastest of many runs.
+//! Words after `--` select lines that contain one of them: `-- tree` or `-- timeline/eevdf-7.2`.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -22,6 +23,9 @@ const ROUNDS: usize = 600;
 
 /// Operations of a batch: short enough to fall between two interruptions.
 const BATCH: usize = 1000;
+
+/// Runs of a timeline; the fastest counts.
+const RUNS: usize = 25;
 
 /// Carries out [`BATCH`] operations.
 type Batch = Box<dyn FnMut()>;
@@ -282,24 +286,15 @@ fn open_loop(policy: &'static Policy) -> f64 {
     })
 }
 
+/// Million operations per second of the fastest run: short ones, so that some are not disturbed.
 fn rate(mut run: impl FnMut() -> u64) -> f64 {
     let mut best = 0.0f64;
-    for _ in 0..7 {
-        let (wall, cpu) = (Instant::now(), cpu_seconds());
+    for _ in 0..RUNS {
+        let start = Instant::now();
         let done = run();
-        let spent = match (cpu, cpu_seconds()) {
-            (Some(before), Some(after)) => after - before,
-            _ => wall.elapsed().as_secs_f64(),
-        };
-        best = best.max(done as f64 / spent / 1e6);
+        best = best.max(done as f64 / start.elapsed().as_secs_f64() / 1e6);
     }
     best
-}
-
-/// CPU time of this thread, where Linux tells; runs are long enough for its resolution.
-fn cpu_seconds() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split(' ').next()?.parse::<f64>().ok().map(|ns| ns / 1e9)
 }
 
 fn settings(policy: &Policy, features: &[(&str, bool)]) -> Settings {
@@ -398,11 +393,25 @@ const POLICIES: [(&str, Kernel, Kernel, Kernel); 5] = [
 ];
 
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
     // `cargo test --benches` runs this too; there is nothing to check then.
-    if std::env::args().any(|a| a == "--test") {
+    if words.iter().any(|word| word == "--test") {
         return;
     }
-    let lines = lines();
+    let words: Vec<_> = words.into_iter().filter(|word| !word.starts_with("--")).collect();
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|w| name.contains(w.as_str()));
+    run_queues(wanted);
+    timelines(wanted);
+}
+
+fn run_queues(wanted: impl Fn(&str) -> bool) {
+    let mut lines = lines();
+    let yardstick = lines.remove(0);
+    lines.retain(|line| wanted(&line.what));
+    if lines.is_empty() {
+        return;
+    }
+    lines.insert(0, yardstick);
     let figures = SIZES.map(|n| {
         let mut batches: Vec<Batch> = lines.iter().map(|line| (line.build)(n)).collect();
         fastest(&mut batches)
@@ -415,13 +424,15 @@ fn main() {
         }
         println!("  {}", line.bar);
     }
+}
 
-    println!("\nmillion operations per second of CPU time, one thread, no rows; bar 10");
-    let hogs: Vec<Program> = (0..8).map(|i| Program::bursts(i * 1000, &[(1 << 60, 1)])).collect();
-    let short: Vec<Program> = (0..16)
+/// The programs of the closed loops and how long each runs, ns.
+fn closed_loops() -> [(Vec<Program>, i64); 4] {
+    let hogs = (0..8).map(|i| Program::bursts(i * 1000, &[(1 << 60, 1)])).collect();
+    let short = (0..16)
         .map(|i| Program::bursts(i * 1000, &[(9_000 + i * 500, 40_000), (21_000, 90_000 + i)]))
         .collect();
-    let many: Vec<Program> = (0..2000)
+    let many = (0..2000)
         .map(|i| Program::bursts(i * 1000, &[(9_000 + i * 5, 18_000_000), (21_000, 40_000_000)]))
         .collect();
     let pair = |other: u32, first: bool, start: i64| {
@@ -433,21 +444,33 @@ fn main() {
         };
         Program { start, ops, repeat: 0 }
     };
-    let messages: Vec<Program> =
-        (0..4).map(|i| pair(i ^ 1, i % 2 == 0, i64::from(i) * 1000)).collect();
+    let messages = (0..4).map(|i| pair(i ^ 1, i % 2 == 0, i64::from(i) * 1000)).collect();
+    [
+        (hogs, 1_000_000_000_000),
+        (short, 2_000_000_000),
+        (many, 1_000_000_000),
+        (messages, 5_000_000_000),
+    ]
+}
+
+fn timelines(wanted: impl Fn(&str) -> bool) {
+    let mut chosen = POLICIES.map(|(policy, ..)| policy).to_vec();
+    chosen.retain(|policy| wanted(&format!("timeline/{policy}")));
+    if chosen.is_empty() {
+        return;
+    }
+    println!("\nmillion operations per second, one thread, no rows; bar 10");
     println!(
         "{:<12} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "", "script", "hogs", "bursts", "2000", "pairs"
     );
-    for (policy, ..) in POLICIES {
+    let loops = closed_loops();
+    for policy in chosen {
         let p = find(policy);
-        println!(
-            "{policy:<12} {:>8.1} {:>8.1} {:>8.1} {:>8.1} {:>8.1}",
-            open_loop(p),
-            closed_loop(p, &hogs, 2_000_000_000_000),
-            closed_loop(p, &short, 4_000_000_000),
-            closed_loop(p, &many, 1_000_000_000),
-            closed_loop(p, &messages, 10_000_000_000),
-        );
+        print!("{policy:<12} {:>8.1}", open_loop(p));
+        for (programs, until) in &loops {
+            print!(" {:>8.1}", closed_loop(p, programs, *until));
+        }
+        println!();
     }
 }
