@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench sched` prints nanoseconds per operation: the minimum over many short
 //! batches, which a busy machine disturbs least; rates are those of the fastest of many runs.
-//! Words after `--` select lines that contain one of them: `-- tree` or `-- timeline/eevdf-7.2`.
+//! Words after `--` select lines that contain one of them: `-- tree` or `-- timeline/cfs/hogs`.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -454,22 +454,25 @@ fn closed_loops() -> [(Vec<Program>, i64); 4] {
 }
 
 fn timelines(wanted: impl Fn(&str) -> bool) {
+    let cases = ["script", "hogs", "bursts", "2000", "pairs"];
+    let asked = |policy: &str, case: &str| wanted(&format!("timeline/{policy}/{case}"));
     let mut chosen = POLICIES.map(|(policy, ..)| policy).to_vec();
-    chosen.retain(|policy| wanted(&format!("timeline/{policy}")));
+    chosen.retain(|policy| cases.iter().any(|case| asked(policy, case)));
     if chosen.is_empty() {
         return;
     }
     println!("\nmillion operations per second, one thread, no rows; bar 10");
-    println!(
-        "{:<12} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "", "script", "hogs", "bursts", "2000", "pairs"
-    );
+    println!("{:<12}{}", "", cases.map(|case| format!(" {case:>8}")).concat());
     let loops = closed_loops();
     for policy in chosen {
-        let p = find(policy);
-        print!("{policy:<12} {:>8.1}", open_loop(p));
-        for (programs, until) in &loops {
-            print!(" {:>8.1}", closed_loop(p, programs, *until));
+        print!("{policy:<12}");
+        for (i, case) in cases.iter().enumerate() {
+            let rate = match i.checked_sub(1).map(|i| &loops[i]) {
+                _ if !asked(policy, case) => f64::NAN,
+                None => open_loop(find(policy)),
+                Some((programs, until)) => closed_loop(find(policy), programs, *until),
+            };
+            print!(" {rate:>8.1}");
         }
         println!();
     }

@@ -7,7 +7,7 @@
 use super::entity::{Entities, TaskId, TaskSpec};
 use super::operation::Operation;
 use super::record::{Happened, Rows, Totals};
-use super::runqueue::{Enqueue, Policy, Resched, Runqueue, Settings, Sleep};
+use super::runqueue::{Enqueue, Resched, Runqueue, Sleep};
 
 /// Where a task is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +22,8 @@ enum Life {
 }
 
 /// A run queue, its tasks and what is known about them.
-pub(super) struct Cpu {
-    rq: Box<dyn Runqueue>,
+pub(super) struct Cpu<R> {
+    rq: R,
     /// What the run queue said after the last operation.
     running: Option<TaskId>,
     resched_waits: bool,
@@ -53,10 +53,10 @@ pub(super) struct Order {
     pub in_kernel: bool,
 }
 
-impl Cpu {
-    pub fn new(policy: &Policy, settings: &Settings, specs: &[TaskSpec], rows: bool) -> Self {
+impl<R: Runqueue> Cpu<R> {
+    pub fn new(rq: R, specs: &[TaskSpec], rows: bool) -> Self {
         let mut cpu = Self {
-            rq: (policy.build)(settings),
+            rq,
             running: None,
             resched_waits: false,
             slice_timer: None,
@@ -157,7 +157,7 @@ impl Cpu {
             let woken = matches!(op, Operation::Wake | Operation::Swake);
             let was_delayed = was_delayed && woken;
             let happened = Happened { t, op, arg: i64::from(id.0), prev, was_delayed };
-            rows.carried_out(self.rq.as_ref(), &self.tasks, happened);
+            rows.carried_out(&self.rq, &self.tasks, happened);
         }
         self.count(op, id, prev, was_delayed, t);
         use Operation::{Block, Resched as Return, Sblock, Yield};
@@ -169,7 +169,7 @@ impl Cpu {
             self.totals[id.0 as usize].delayed_blocks += 1;
         }
         if let Some(rows) = &mut self.rows {
-            rows.picked(self.rq.as_ref(), &self.tasks);
+            rows.picked(&self.rq, &self.tasks);
         }
     }
 

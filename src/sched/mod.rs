@@ -4,6 +4,7 @@
 
 mod cfs;
 mod cfs_rules;
+mod closed_loop;
 mod cpu;
 mod eevdf;
 mod eevdf_delayed;

@@ -41,6 +41,7 @@
 
 use super::entity::{Class, Entities, NIL, TaskId};
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
+use super::timeline::On;
 
 /// Static priority of nice 0; the 100 numbers below the nice range are real-time.
 const PRIO_NICE_0: i32 = 120;
@@ -101,6 +102,7 @@ pub(super) const O1: Policy = Policy {
     custom_slices: false,
     blank_columns: BLANK_COLUMNS,
     build: |settings| Box::new(O1Queue::new(settings)),
+    drive: &On(|settings| O1Queue::new(settings)),
 };
 
 /// What the O(1) scheduler keeps per task.
