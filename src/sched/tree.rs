@@ -37,7 +37,7 @@ impl<O> Default for Tree<O> {
 
 #[inline]
 fn some(link: u32) -> Option<TaskId> {
-    if link == NIL { None } else { Some(TaskId(link)) }
+    if link == NIL { None } else { Some(TaskId::of_link(link)) }
 }
 
 /// The entity a link leads to.
@@ -53,7 +53,7 @@ fn at_mut(nodes: &mut [Entity], link: u32) -> &mut Entity {
 
 #[inline]
 fn is_red(nodes: &[Entity], link: u32) -> bool {
-    link != NIL && at(nodes, link).red
+    at(nodes, link).red
 }
 
 /// Returns the side on which `child` hangs below `parent`.
@@ -102,12 +102,13 @@ impl<O: Order> Tree<O> {
 
     /// Returns the next entity in order.
     pub fn successor(tasks: &Entities, id: TaskId) -> Option<TaskId> {
+        let id = id.link();
         let nodes = tasks.nodes();
-        let right = at(nodes, id.0).child[RIGHT];
+        let right = at(nodes, id).child[RIGHT];
         if right != NIL {
             return some(extreme(nodes, right, LEFT));
         }
-        let (mut below, mut above) = (id.0, at(nodes, id.0).parent);
+        let (mut below, mut above) = (id, at(nodes, id).parent);
         while above != NIL && at(nodes, above).child[RIGHT] == below {
             (below, above) = (above, at(nodes, above).parent);
         }
@@ -126,16 +127,17 @@ impl<O: Order> Tree<O> {
     /// Inserts an entity that is in no tree; an equal key stays to its left.
     #[inline]
     pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
+        let id = id.link();
         let nodes = tasks.nodes_mut();
-        let node = at_mut(nodes, id.0);
+        let node = at_mut(nodes, id);
         let (key, own) = (O::key(node), O::own(node));
         node.child = [NIL; 2];
         O::store(node, own);
         let last = self.rightmost;
         if last != NIL && !before(key, O::key(at(nodes, last))) {
             Self::spread(nodes, last, own);
-            self.rightmost = id.0;
-            return self.link(nodes, id.0, last, RIGHT);
+            self.rightmost = id;
+            return self.link(nodes, id, last, RIGHT);
         }
         let (mut parent, mut link, mut side) = (NIL, self.root, LEFT);
         let mut first = true;
@@ -147,16 +149,16 @@ impl<O: Order> Tree<O> {
             (parent, link) = (link, node.child[side]);
         }
         if first {
-            self.leftmost = id.0;
+            self.leftmost = id;
         }
         if parent == NIL {
-            (self.root, self.rightmost) = (id.0, id.0);
-            let node = at_mut(nodes, id.0);
+            (self.root, self.rightmost) = (id, id);
+            let node = at_mut(nodes, id);
             node.parent = NIL;
             node.red = false;
             return;
         }
-        self.link(nodes, id.0, parent, side);
+        self.link(nodes, id, parent, side);
     }
 
     /// Hangs a new node below its parent and restores the balance.
@@ -222,8 +224,8 @@ impl<O: Order> Tree<O> {
     /// Moves `down` towards `side`; its other child takes its place.
     #[inline]
     fn rotate(&mut self, nodes: &mut [Entity], down: u32, side: usize) {
-        let Entity { parent, child, .. } = *at(nodes, down);
-        let up = child[1 - side];
+        let node = at(nodes, down);
+        let (parent, up) = (node.parent, node.child[1 - side]);
         self.replace_child(nodes, parent, down, up);
         let whole = O::stored(at(nodes, down));
         let node = at_mut(nodes, up);
@@ -234,9 +236,7 @@ impl<O: Order> Tree<O> {
         let node = at_mut(nodes, down);
         node.parent = up;
         node.child[1 - side] = inner;
-        if inner != NIL {
-            at_mut(nodes, inner).parent = down;
-        }
+        at_mut(nodes, inner).parent = down;
         Self::recompute(nodes, down);
     }
 
@@ -250,31 +250,25 @@ impl<O: Order> Tree<O> {
         }
     }
 
-    /// Recomputes what a node remembers from its children; returns true if it changed.
+    /// Recomputes what a node remembers from its children.
     #[inline]
-    fn recompute(nodes: &mut [Entity], link: u32) -> bool {
+    fn recompute(nodes: &mut [Entity], link: u32) {
         if size_of::<O::Summary>() == 0 {
-            return false;
+            return;
         }
         let node = at(nodes, link);
-        let mut summary = O::own(node);
-        for child in node.child {
-            if child != NIL {
-                summary = O::join(summary, O::stored(at(nodes, child)));
-            }
-        }
-        let changed = summary != O::stored(node);
-        O::store(at_mut(nodes, link), summary);
-        changed
+        let ([left, right], own) = (node.child, O::own(node));
+        // What is missing repeats the node itself, which changes nothing and saves two guesses.
+        O::store(at_mut(nodes, NIL), own);
+        let below = O::join(O::stored(at(nodes, left)), O::stored(at(nodes, right)));
+        O::store(at_mut(nodes, link), O::join(own, below));
     }
 
-    /// Takes a contribution out, upward from `link`, until nothing changes or `end` is reached.
+    /// Takes a contribution out, upward from `link`, until it does not matter or `end` is reached.
     #[inline]
     fn withdraw(nodes: &mut [Entity], mut link: u32, end: u32, part: O::Summary) {
-        while link != end
-            && O::rests_on(O::stored(at(nodes, link)), part)
-            && Self::recompute(nodes, link)
-        {
+        while link != end && O::rests_on(O::stored(at(nodes, link)), part) {
+            Self::recompute(nodes, link);
             link = at(nodes, link).parent;
         }
     }
@@ -282,22 +276,23 @@ impl<O: Order> Tree<O> {
     /// Removes an entity that is in this tree.
     #[inline]
     pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
+        let id = id.link();
         let nodes = tasks.nodes_mut();
-        let node = at(nodes, id.0);
+        let node = at(nodes, id);
         let (own, Entity { child: [left, right], parent, red, .. }) = (O::own(node), *node);
         if left != NIL && right != NIL {
-            self.remove_inner(nodes, id.0);
+            self.remove_inner(nodes, id);
             return;
         }
         // An extreme node has at most one child, and that is a single red leaf.
-        if self.leftmost == id.0 {
+        if self.leftmost == id {
             self.leftmost = if right == NIL { parent } else { right };
         }
-        if self.rightmost == id.0 {
+        if self.rightmost == id {
             self.rightmost = if left == NIL { parent } else { left };
         }
         let only = if left == NIL { right } else { left };
-        self.replace_child(nodes, parent, id.0, only);
+        self.replace_child(nodes, parent, id, only);
         Self::withdraw(nodes, parent, NIL, own);
         if only != NIL {
             let only = at_mut(nodes, only);
@@ -317,9 +312,7 @@ impl<O: Order> Tree<O> {
         let hole = if heir == right { heir } else { heir_parent };
         if heir != right {
             at_mut(nodes, heir_parent).child[LEFT] = orphan;
-            if orphan != NIL {
-                at_mut(nodes, orphan).parent = heir_parent;
-            }
+            at_mut(nodes, orphan).parent = heir_parent;
             at_mut(nodes, heir).child[RIGHT] = right;
             at_mut(nodes, right).parent = heir;
         }
