@@ -10,6 +10,7 @@
 //! An [`Order`] says what the key is and what each node remembers about its subtree. The links
 //! live in the entities, so nothing is allocated, and a task is in at most one tree.
 
+use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
 use super::entity::{Entities, Entity, NIL, TaskId};
@@ -209,16 +210,55 @@ impl<O: Order> Tree<O> {
                 }
                 continue;
             }
-            let mut top = parent;
-            if at(nodes, parent).child[1 - side] == node {
-                self.rotate(nodes, parent, side);
-                top = node;
-            }
-            self.rotate(nodes, grand, 1 - side);
+            let top = self.restructure(nodes, grand, parent, node, side);
             at_mut(nodes, top).red = false;
             at_mut(nodes, grand).red = true;
             return;
         }
+    }
+
+    /// Rotates the middle one of `grand`, its child `parent` on `side` and that one's child `node`
+    /// to the top, by one rotation or two, and returns it.
+    ///
+    /// Which of the two cases it is cannot be guessed, so that both take the same path: with one
+    /// rotation, what a second would move is put where it is.
+    #[inline]
+    fn restructure(
+        &mut self,
+        nodes: &mut [Entity],
+        grand: u32,
+        parent: u32,
+        node: u32,
+        side: usize,
+    ) -> u32 {
+        let other = 1 - side;
+        let inner = at(nodes, parent).child[other] == node;
+        let above = at(nodes, grand).parent;
+        let whole = O::stored(at(nodes, grand));
+        let on_side = at(nodes, node).child[side];
+        let on_other = at(nodes, node).child[other];
+        let beside = at(nodes, parent).child[other];
+        let top = select_unpredictable(inner, node, parent);
+        let outer = select_unpredictable(inner, parent, node);
+        let to_outer = select_unpredictable(inner, on_side, on_other);
+        let to_grand = select_unpredictable(inner, on_other, beside);
+        self.replace_child(nodes, above, grand, top);
+        at_mut(nodes, to_outer).parent = outer;
+        at_mut(nodes, to_grand).parent = grand;
+        let e = at_mut(nodes, outer);
+        e.child[other] = to_outer;
+        e.parent = top;
+        let e = at_mut(nodes, grand);
+        e.child[side] = to_grand;
+        e.parent = top;
+        let e = at_mut(nodes, top);
+        e.child[side] = outer;
+        e.child[other] = grand;
+        e.parent = above;
+        O::store(e, whole);
+        Self::recompute(nodes, outer);
+        Self::recompute(nodes, grand);
+        top
     }
 
     /// Moves `down` towards `side`; its other child takes its place.
@@ -242,12 +282,10 @@ impl<O: Order> Tree<O> {
 
     #[inline]
     fn replace_child(&mut self, nodes: &mut [Entity], parent: u32, old: u32, new: u32) {
-        if parent == NIL {
-            self.root = new;
-        } else {
-            let child = &mut at_mut(nodes, parent).child;
-            child[usize::from(child[RIGHT] == old)] = new;
-        }
+        // Above the root is the unused entity, where it does no harm.
+        let child = &mut at_mut(nodes, parent).child;
+        child[usize::from(child[RIGHT] == old)] = new;
+        self.root = if parent == NIL { new } else { self.root };
     }
 
     /// Recomputes what a node remembers from its children.
@@ -294,11 +332,10 @@ impl<O: Order> Tree<O> {
         let only = if left == NIL { right } else { left };
         self.replace_child(nodes, parent, id, only);
         Self::withdraw(nodes, parent, NIL, own);
-        if only != NIL {
-            let only = at_mut(nodes, only);
-            only.parent = parent;
-            only.red = false;
-        } else if !red && parent != NIL {
+        let below = at_mut(nodes, only);
+        below.parent = parent;
+        below.red = false;
+        if (only == NIL) & !red & (parent != NIL) {
             self.repair_black(nodes, parent);
         }
     }
@@ -349,8 +386,10 @@ impl<O: Order> Tree<O> {
                 self.rotate(nodes, parent, side);
                 sibling = at(nodes, parent).child[1 - side];
             }
-            let nephews = at(nodes, sibling).child;
-            if !is_red(nodes, nephews[LEFT]) && !is_red(nodes, nephews[RIGHT]) {
+            let near = at(nodes, sibling).child[side];
+            let far = at(nodes, sibling).child[1 - side];
+            let far_red = is_red(nodes, far);
+            if !(far_red | is_red(nodes, near)) {
                 at_mut(nodes, sibling).red = true;
                 short = parent;
                 parent = at(nodes, short).parent;
@@ -360,17 +399,14 @@ impl<O: Order> Tree<O> {
                 }
                 continue;
             }
-            if !is_red(nodes, nephews[1 - side]) {
-                at_mut(nodes, nephews[side]).red = false;
-                at_mut(nodes, sibling).red = true;
-                self.rotate(nodes, sibling, 1 - side);
-                sibling = at(nodes, parent).child[1 - side];
-            }
-            let far = at(nodes, sibling).child[1 - side];
-            at_mut(nodes, sibling).red = at(nodes, parent).red;
+            let nephew = select_unpredictable(far_red, far, near);
+            let colour = at(nodes, parent).red;
+            let top = self.restructure(nodes, parent, sibling, nephew, 1 - side);
+            // The other one below is `parent`, the one here the sibling or the far nephew.
             at_mut(nodes, parent).red = false;
-            at_mut(nodes, far).red = false;
-            self.rotate(nodes, parent, side);
+            let outer = at(nodes, top).child[1 - side];
+            at_mut(nodes, outer).red = false;
+            at_mut(nodes, top).red = colour;
             return;
         }
     }
