@@ -305,9 +305,16 @@ impl<O: Order> Tree<O> {
     /// Takes a contribution out, upward from `link`, until it does not matter or `end` is reached.
     #[inline]
     fn withdraw(nodes: &mut [Entity], mut link: u32, end: u32, part: O::Summary) {
-        while link != end && O::rests_on(O::stored(at(nodes, link)), part) {
+        if size_of::<O::Summary>() == 0 {
+            return;
+        }
+        // Whether it matters to the first, smallest set is hard to guess, and to the next ones not.
+        while link != end {
             Self::recompute(nodes, link);
             link = at(nodes, link).parent;
+            if !O::rests_on(O::stored(at(nodes, link)), part) {
+                return;
+            }
         }
     }
 
