@@ -10,9 +10,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use tickless::sched::{
-    ByDeadline, ByVruntime, ByVruntimeWithDeadline, Class, Enqueue, Entities, EventColumns, Loop,
-    Op, Order, PathCosts, Policy, Program, Runqueue, Scene, Settings, Sleep, TaskId, TaskSpec,
-    Tree,
+    ByDeadline, ByDeadlineWithSlices, ByVruntime, ByVruntimeWithDeadline, Class, Enqueue, Entities,
+    EventColumns, Loop, Op, Order, PathCosts, Policy, Program, Runqueue, Scene, Settings, Sleep,
+    TaskId, TaskSpec, Tree,
 };
 use tickless::watch::Watch;
 
@@ -353,6 +353,19 @@ fn lines() -> Vec<Line> {
             tree::<ByDeadline>(n, |t, id, key| {
                 t[id].deadline = key;
                 t[id].vruntime = key ^ 0x5a5a5;
+            })
+        }),
+    );
+    add(
+        "eevdf-7.2",
+        "tree remove + insert, own slices",
+        "1.0",
+        ["53", "101", "139"],
+        Box::new(|n| {
+            tree::<ByDeadlineWithSlices>(n, |t, id, key| {
+                t[id].deadline = key;
+                t[id].vruntime = key ^ 0x5a5a5;
+                t[id].slice = 1_000_000 + id.0 % 4 * 100_000;
             })
         }),
     );

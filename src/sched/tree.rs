@@ -125,6 +125,23 @@ impl<O: Order> Tree<O> {
         }
     }
 
+    /// Returns the same tree with what another order remembers; both must sort alike.
+    pub fn remembering<P: Order>(self, tasks: &mut Entities) -> Tree<P> {
+        let Self { root, leftmost, rightmost, .. } = self;
+        Tree::<P>::recompute_all(tasks.nodes_mut(), root);
+        Tree { root, leftmost, rightmost, order: PhantomData }
+    }
+
+    /// Recomputes what the nodes of a subtree remember.
+    fn recompute_all(nodes: &mut [Entity], link: u32) {
+        if link != NIL {
+            for child in at(nodes, link).child {
+                Self::recompute_all(nodes, child);
+            }
+            Self::recompute(nodes, link);
+        }
+    }
+
     /// Inserts an entity that is in no tree; an equal key stays to its left.
     #[inline]
     pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
@@ -149,9 +166,7 @@ impl<O: Order> Tree<O> {
             first &= side == LEFT;
             (parent, link) = (link, node.child[side]);
         }
-        if first {
-            self.leftmost = id;
-        }
+        self.leftmost = select_unpredictable(first, id, self.leftmost);
         if parent == NIL {
             (self.root, self.rightmost) = (id, id);
             let node = at_mut(nodes, id);
@@ -330,13 +345,12 @@ impl<O: Order> Tree<O> {
             return;
         }
         // An extreme node has at most one child, and that is a single red leaf.
-        if self.leftmost == id {
-            self.leftmost = if right == NIL { parent } else { right };
-        }
-        if self.rightmost == id {
-            self.rightmost = if left == NIL { parent } else { left };
-        }
-        let only = if left == NIL { right } else { left };
+        let (first, last) = (self.leftmost == id, self.rightmost == id);
+        let after = select_unpredictable(right == NIL, parent, right);
+        let before = select_unpredictable(left == NIL, parent, left);
+        self.leftmost = select_unpredictable(first, after, self.leftmost);
+        self.rightmost = select_unpredictable(last, before, self.rightmost);
+        let only = select_unpredictable(left == NIL, right, left);
         self.replace_child(nodes, parent, id, only);
         Self::withdraw(nodes, parent, NIL, own);
         let below = at_mut(nodes, only);

@@ -44,6 +44,7 @@ mod blocking;
 mod preemption;
 mod queue;
 mod slice_timer;
+mod slices;
 mod snapshot;
 
 use super::entity::{Class, Entities, TaskId};

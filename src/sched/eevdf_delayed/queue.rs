@@ -2,16 +2,15 @@
 
 use std::marker::PhantomData;
 
+use super::slices::Timeline;
 use super::{Kernel, Version};
 use crate::sched::entity::{Entities, Entity, TaskId};
 use crate::sched::features::{Feature, Features};
-use crate::sched::order::{ByDeadline, Order, before};
+use crate::sched::order::{ByDeadline, before};
 use crate::sched::runqueue::{Common, Settings};
 use crate::sched::tree::Tree;
 use crate::sched::tunables::BASE_SLICE;
 use crate::sched::weights;
-
-type Timeline = Tree<ByDeadline>;
 
 /// The tasks of one run queue and the sums that give V.
 #[derive(Debug)]
@@ -148,7 +147,10 @@ impl<K: Kernel> Queue<K> {
     /// Counts a task in; it is about to be put into the tree or the running slot.
     #[inline]
     pub fn count_in(&mut self, tasks: &mut Entities, id: TaskId) {
-        self.custom += u32::from(tasks[id].custom_slice);
+        if tasks[id].custom_slice {
+            self.custom += 1;
+            self.tree.look_after_slices(tasks);
+        }
         self.common.count_in(tasks, id);
     }
 
@@ -171,8 +173,8 @@ impl<K: Kernel> Queue<K> {
     fn extreme_slices(&self, tasks: &Entities, also: TaskId) -> (i64, i64) {
         let own = tasks[also].slice;
         let mut extremes = (own, own);
-        let running = self.common.competing(tasks).map(|c| ByDeadline::own(&tasks[c]));
-        for (_, shortest, longest) in self.tree.summary(tasks).into_iter().chain(running) {
+        let running = self.common.competing(tasks).map(|c| (tasks[c].slice, tasks[c].slice));
+        for (shortest, longest) in self.tree.slices(tasks).into_iter().chain(running) {
             extremes = (extremes.0.min(shortest), extremes.1.max(longest));
         }
         (i64::from(extremes.0), i64::from(extremes.1))
@@ -284,13 +286,13 @@ impl<K: Kernel> Queue<K> {
         }
         let mut at = self.tree.root();
         while let Some(id) = at {
-            let left = Timeline::left(tasks, id);
+            let left = Tree::<ByDeadline>::left(tasks, id);
             if left.is_some_and(|l| self.eligible_at(all, tasks[l].least)) {
                 at = left;
             } else if self.eligible_at(all, tasks[id].vruntime) {
                 return at;
             } else {
-                at = Timeline::right(tasks, id);
+                at = Tree::<ByDeadline>::right(tasks, id);
             }
         }
         None
