@@ -18,6 +18,8 @@ pub fn earlier(a: i64, b: i64) -> i64 {
 pub trait Order {
     /// The remembered value.
     type Summary: Copy + PartialEq;
+    /// Whether many entities contribute the same, so that taking one out often changes nothing.
+    const TIES: bool = false;
     /// Key of the entity.
     fn key(e: &Entity) -> i64;
     /// What the entity itself contributes.
@@ -124,6 +126,7 @@ pub enum ByDeadlineWithSlices {}
 
 impl Order for ByDeadlineWithSlices {
     type Summary = (i64, u32, u32);
+    const TIES: bool = true;
     #[inline]
     fn key(e: &Entity) -> i64 {
         e.deadline

@@ -325,7 +325,11 @@ impl<O: Order> Tree<O> {
         }
         // Whether it matters to the first, smallest set is hard to guess, and to the next ones not.
         while link != end {
+            let whole = O::stored(at(nodes, link));
             Self::recompute(nodes, link);
+            if O::TIES && O::stored(at(nodes, link)) == whole {
+                return;
+            }
             link = at(nodes, link).parent;
             if !O::rests_on(O::stored(at(nodes, link)), part) {
                 return;
