@@ -65,6 +65,25 @@ impl Process {
     }
 }
 
+/// A time and a task in one number, which compares without a branch: by time, then by task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Alarm(u128);
+
+impl Alarm {
+    /// `t` is not negative.
+    fn new(t: i64, task: u32) -> Self {
+        Self(u128::from(t as u64) << 32 | u128::from(task))
+    }
+
+    fn time(self) -> i64 {
+        (self.0 >> 32) as i64
+    }
+
+    fn task(self) -> TaskId {
+        TaskId(self.0 as u32)
+    }
+}
+
 /// What happens next.
 enum Next {
     SegmentEnd(TaskId),
@@ -78,8 +97,8 @@ pub(super) struct ClosedLoop<R> {
     /// Operations of all programs, one after the other.
     ops: Vec<Op>,
     processes: Vec<Process>,
-    /// Forks and ends of sleeps to come: time and task.
-    alarms: BinaryHeap<Reverse<(i64, u32)>>,
+    /// Forks and ends of sleeps to come.
+    alarms: BinaryHeap<Reverse<Alarm>>,
     parameters: Loop,
     tick: i64,
     next_tick: i64,
@@ -91,7 +110,7 @@ impl<R: Runqueue> ClosedLoop<R> {
     pub fn new(cpu: Cpu<R>, tick: i64, programs: &[Program], parameters: Loop) -> Self {
         let mut alarms = BinaryHeap::with_capacity(programs.len());
         let starting = programs.iter().enumerate().filter(|(_, p)| !p.ops.is_empty());
-        alarms.extend(starting.map(|(i, p)| Reverse((p.start, i as u32))));
+        alarms.extend(starting.map(|(i, p)| Reverse(Alarm::new(p.start, i as u32))));
         let mut ops = Vec::with_capacity(programs.iter().map(|p| p.ops.len()).sum());
         let mut processes = Vec::with_capacity(programs.len());
         for program in programs {
@@ -139,7 +158,8 @@ impl<R: Runqueue> ClosedLoop<R> {
 
     /// Moves the tick past the idle time ahead; returns false if nothing will ever happen.
     fn skip_idle_ticks(&mut self) -> bool {
-        let Some(&Reverse((t, _))) = self.alarms.peek() else { return false };
+        let Some(&Reverse(alarm)) = self.alarms.peek() else { return false };
+        let t = alarm.time();
         if self.next_tick < t {
             let missed = (t - self.next_tick - 1) / self.tick + 1;
             self.next_tick += missed * self.tick;
@@ -155,10 +175,10 @@ impl<R: Runqueue> ClosedLoop<R> {
                 best = (t, Next::SliceTimer);
             }
         }
-        if let Some(&Reverse((t, id))) = self.alarms.peek()
-            && t <= best.0
+        if let Some(&Reverse(alarm)) = self.alarms.peek()
+            && alarm.time() <= best.0
         {
-            best = (t, Next::Wakeup(TaskId(id)));
+            best = (alarm.time(), Next::Wakeup(alarm.task()));
         }
         if let Some(curr) = running {
             let t = self.now + self.processes[curr.0 as usize].left;
@@ -299,7 +319,7 @@ impl<R: Runqueue> ClosedLoop<R> {
     }
 
     fn sleep(&mut self, id: TaskId, ns: i64) {
-        self.alarms.push(Reverse((self.now.saturating_add(ns), id.0)));
+        self.alarms.push(Reverse(Alarm::new(self.now.saturating_add(ns), id.0)));
         self.order(Operation::Block, -1);
     }
 }

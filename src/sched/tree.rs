@@ -116,6 +116,28 @@ impl<O: Order> Tree<O> {
         some(above)
     }
 
+    /// Returns the first entity in order whose contribution passes; a set of entities must pass if
+    /// one of them does.
+    #[inline]
+    pub fn first_passing(
+        &self,
+        tasks: &Entities,
+        passes: impl Fn(O::Summary) -> bool,
+    ) -> Option<TaskId> {
+        let nodes = tasks.nodes();
+        let mut link = self.root;
+        while link != NIL {
+            let node = at(nodes, link);
+            let [left, right] = node.child;
+            let in_left = (left != NIL) & passes(O::stored(at(nodes, left)));
+            if !in_left & passes(O::own(node)) {
+                break;
+            }
+            link = select_unpredictable(in_left, left, right);
+        }
+        some(link)
+    }
+
     /// Calls `visit` for every entity in order.
     pub fn for_each(&self, tasks: &Entities, mut visit: impl FnMut(TaskId)) {
         let mut next = self.leftmost();

@@ -6,9 +6,8 @@ use super::slices::Timeline;
 use super::{Kernel, Version};
 use crate::sched::entity::{Entities, Entity, TaskId};
 use crate::sched::features::{Feature, Features};
-use crate::sched::order::{ByDeadline, before};
+use crate::sched::order::before;
 use crate::sched::runqueue::{Common, Settings};
-use crate::sched::tree::Tree;
 use crate::sched::tunables::BASE_SLICE;
 use crate::sched::weights;
 
@@ -284,17 +283,6 @@ impl<K: Kernel> Queue<K> {
         if self.eligible_at(all, tasks[first].vruntime) {
             return Some(first);
         }
-        let mut at = self.tree.root();
-        while let Some(id) = at {
-            let left = Tree::<ByDeadline>::left(tasks, id);
-            if left.is_some_and(|l| self.eligible_at(all, tasks[l].least)) {
-                at = left;
-            } else if self.eligible_at(all, tasks[id].vruntime) {
-                return at;
-            } else {
-                at = Tree::<ByDeadline>::right(tasks, id);
-            }
-        }
-        None
+        self.tree.first_passing(tasks, |vruntime| self.eligible_at(all, vruntime))
     }
 }

@@ -56,11 +56,13 @@ impl Timeline {
         }
     }
 
+    /// Returns the first task by deadline whose virtual run time passes, given that a time passes
+    /// if a later one does.
     #[inline]
-    pub fn root(&self) -> Option<TaskId> {
+    pub fn first_passing(&self, tasks: &Entities, passes: impl Fn(i64) -> bool) -> Option<TaskId> {
         match self {
-            Self::Equal(tree) => tree.root(),
-            Self::Own(tree) => tree.root(),
+            Self::Equal(tree) => tree.first_passing(tasks, passes),
+            Self::Own(tree) => tree.first_passing(tasks, |(least, ..)| passes(least)),
         }
     }
 
