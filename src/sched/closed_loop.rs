@@ -28,13 +28,14 @@ enum Then {
     Exit,
 }
 
-/// A task on its way through its program.
+/// A task on its way through its program: one cache line.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct Process {
     /// Next operation, and the program's bounds, in the list of all operations.
-    at: usize,
-    first: usize,
-    end: usize,
+    at: u32,
+    first: u32,
+    end: u32,
     /// CPU time left in the present one, ns.
     left: i64,
     then: Then,
@@ -49,7 +50,7 @@ struct Process {
 }
 
 impl Process {
-    fn new(first: usize, end: usize, rounds: u64) -> Self {
+    fn new(first: u32, end: u32, rounds: u64) -> Self {
         Self {
             at: first,
             first,
@@ -114,9 +115,9 @@ impl<R: Runqueue> ClosedLoop<R> {
         let mut ops = Vec::with_capacity(programs.iter().map(|p| p.ops.len()).sum());
         let mut processes = Vec::with_capacity(programs.len());
         for program in programs {
-            let first = ops.len();
+            let first = ops.len() as u32;
             ops.extend_from_slice(&program.ops);
-            processes.push(Process::new(first, ops.len(), program.repeat));
+            processes.push(Process::new(first, ops.len() as u32, program.repeat));
         }
         let next_tick = parameters.tick0;
         Self { cpu, ops, processes, alarms, next_tick, parameters, tick, now: 0, steps: 0 }
@@ -277,7 +278,7 @@ impl<R: Runqueue> ClosedLoop<R> {
             process.rounds = process.rounds.saturating_sub(1);
         }
         process.at += 1;
-        self.ops[process.at - 1]
+        self.ops[process.at as usize - 1]
     }
 
     /// Goes on in kernel mode for `ns`, which may be 0, then does `then`.

@@ -102,7 +102,7 @@ pub(super) const O1: Policy = Policy {
     custom_slices: false,
     blank_columns: BLANK_COLUMNS,
     build: |settings| Box::new(O1Queue::new(settings)),
-    drive: &On(|settings| O1Queue::new(settings)),
+    drive: &On(O1Queue::new),
 };
 
 /// What the O(1) scheduler keeps per task.

@@ -462,7 +462,9 @@ impl<O: Order> Tree<O> {
 #[cfg(test)]
 mod tests {
     use super::super::entity::TaskSpec;
-    use super::super::order::{ByVruntime, ByVruntimeWithDeadline, earlier};
+    use super::super::order::{
+        ByDeadline, ByDeadlineWithSlices, ByVruntime, ByVruntimeWithDeadline, earlier,
+    };
     use super::*;
 
     type Deadlines = Tree<ByVruntimeWithDeadline>;
@@ -520,6 +522,26 @@ mod tests {
             tree.for_each(&tasks, |id| seen.push(id));
             assert_eq!(seen.len(), inside.iter().filter(|&&i| i).count());
             assert!(seen.windows(2).all(|w| !before(tasks[w[1]].vruntime, tasks[w[0]].vruntime)));
+        }
+    }
+
+    #[test]
+    fn another_order_remembers_what_was_there_before() {
+        let mut tasks = Entities::new(&[TaskSpec::default(); 50]);
+        let (mut tree, mut rng) = (Tree::<ByDeadline>::default(), 3);
+        for i in 0..50 {
+            let e = &mut tasks[TaskId(i)];
+            e.deadline = (next(&mut rng) % 1000) as i64;
+            e.slice = 1000 + (next(&mut rng) % 1000) as u32;
+            tree.insert(&mut tasks, TaskId(i));
+        }
+        let mut tree = tree.remembering::<ByDeadlineWithSlices>(&mut tasks);
+        for gone in 0..49 {
+            let slices = (gone..50).map(|i| tasks[TaskId(i)].slice);
+            let extremes = (slices.clone().min(), slices.max());
+            let (_, shortest, longest) = tree.summary(&tasks).unwrap();
+            assert_eq!((Some(shortest), Some(longest)), extremes);
+            tree.remove(&mut tasks, TaskId(gone));
         }
     }
 

@@ -73,7 +73,7 @@ pub(super) const EEVDF: Policy = Policy {
     custom_slices: false,
     blank_columns: LATER_COLUMNS,
     build: |settings| Box::new(Eevdf::new(settings)),
-    drive: &On(|settings| Eevdf::new(settings)),
+    drive: &On(Eevdf::new),
 };
 
 /// EEVDF with the curb.

@@ -86,7 +86,7 @@ pub(super) const EEVDF_6_12: Policy = Policy {
     custom_slices: true,
     blank_columns: EARLIER_COLUMNS,
     build: |settings| Box::new(DelayedEevdf::<V6_12>::new(settings)),
-    drive: &On(|settings| DelayedEevdf::<V6_12>::new(settings)),
+    drive: &On(DelayedEevdf::<V6_12>::new),
 };
 
 /// EEVDF of Linux 7.2.
@@ -98,7 +98,7 @@ pub(super) const EEVDF_7_2: Policy = Policy {
     features: &features(true),
     fixed_off: &[],
     build: |settings| Box::new(DelayedEevdf::<V7_2>::new(settings)),
-    drive: &On(|settings| DelayedEevdf::<V7_2>::new(settings)),
+    drive: &On(DelayedEevdf::<V7_2>::new),
     ..EEVDF_6_12
 };
 
