@@ -12,8 +12,8 @@ use super::slots::{NEVER, Slots};
 use super::sync::{BarrierState, BoardState, LockState};
 use super::task::{Life, Queue, Task};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Placement, Preemption};
 use crate::idle::Governor;
+use crate::kernel::{Kernel, Placement, Preemption};
 use crate::machine::{CpuClass, IdleTable, Machine, Topology};
 use crate::rng::{Seed, Stream};
 use crate::sched::{Class, Entities, Runqueue, TaskId, TaskSpec};
@@ -82,6 +82,8 @@ pub struct Sim<'a> {
     pub(super) alive: u32,
     pub(super) starts: Vec<(i64, u32)>,
     pub(super) started: usize,
+    /// Events so far.
+    pub events: u64,
     /// What broke the run.
     pub(super) broken: Option<Error>,
 }
@@ -99,9 +101,8 @@ impl<'a> Sim<'a> {
         let mut random = seed.child(&[OF_RUN]).stream();
         let ntasks = plan.tasks.len() + plan.spare as usize;
         let specs: Vec<TaskSpec> = (0..ntasks).map(|i| spec(plan, i)).collect();
-        let tasks: Vec<Task> = (0..ntasks)
-            .map(|i| Task::new(seed.child(&[OF_TASK, i as u32]).stream()))
-            .collect();
+        let tasks: Vec<Task> =
+            (0..ntasks).map(|i| Task::new(seed.child(&[OF_TASK, i as u32]).stream())).collect();
         let prices = Prices::new(machine, kernel, &plan.paths);
         let tick = settings.tick;
         let phase = |stream: &mut Stream| {
@@ -123,7 +124,7 @@ impl<'a> Sim<'a> {
                 } else {
                     prices.costs.background_period * (c as i64 + 1) / ncpus as i64
                 };
-                cpu.timers.push(std::cmp::Reverse((at, BACKGROUND)));
+                cpu.set_timer(at, BACKGROUND);
             }
             cpus.push(cpu);
         }
@@ -180,6 +181,7 @@ impl<'a> Sim<'a> {
             alive: plan.tasks.len() as u32,
             starts: Vec::new(),
             started: 0,
+            events: 0,
             broken: None,
         };
         sim.power_on();
@@ -247,6 +249,7 @@ impl<'a> Sim<'a> {
                 watch.advance(LOOK)?;
             }
         }
+        self.events += events;
         self.metrics.add(Count::Events, events as i64);
         if self.alive > 0 {
             self.now = until;

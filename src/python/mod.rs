@@ -27,7 +27,7 @@ pub mod _core {
     #[pymodule_export]
     use super::kernel::{Kernel, kernels};
     #[pymodule_export]
-    use super::machine::{machine, machine_names};
+    use super::machine::{Machine, machine_names};
     #[pymodule_export]
     use super::table::IdleTable;
 
