@@ -25,7 +25,7 @@ const COSTS: &[Parameter] = &[
         "one visit of a service, without calls",
         "run 50 to 200 us between wake-ups (guess); with its calls some 10 us a message",
     ),
-    Parameter::us("store", 6.0, "one visit of a cache or store", "guess"),
+    Parameter::us("store", 4.0, "one visit of a cache or store", "guess"),
     Parameter::us("send", 1.2, "send, up to the wake-up", "as tbench, with a serialiser"),
     Parameter::us("tail", 0.6, "send, after the wake-up", "as tbench"),
     Parameter::us("receive", 0.8, "receive, once it is there", "as tbench"),

@@ -10,11 +10,18 @@
 
 use super::exchange::{pair, paths, solid};
 use super::{
-    Amount, At, Better, Case, Channel, Mean, Measure, Op, Parameter, Parameters, Plan, Report,
-    Task, WorkloadEntry,
+    Amount, At, Better, Case, Channel, Mean, Measure, Op, Parameter, Parameters, Paths, Plan,
+    Report, Task, WorkloadEntry,
 };
 use crate::error::{Error, Result};
 use crate::machine::Machine;
+
+const TOGETHER: Parameter = Parameter::share(
+    "together",
+    1.0,
+    "1: all on CPU 0, where their parent ran; 0: anywhere",
+    "with one runnable task at a time nothing moves them; the rows are those of one CPU",
+);
 
 /// Processes and KB of the seven columns.
 const COLUMNS: [(u32, u32); 7] = [(2, 0), (2, 16), (2, 64), (8, 16), (8, 64), (16, 16), (16, 64)];
@@ -26,7 +33,14 @@ const RING_COSTS: &[Parameter] = &[
         "read and write of the token, as far as it is not subtracted",
         "lat_ctx measures the pipe alone and subtracts it",
     ),
-    Parameter::us("block", 0.1, "from finding the pipe empty to leaving the CPU", "as pipe"),
+    Parameter::us(
+        "wake",
+        0.35,
+        "wake-up of the next process",
+        "price of the machine; the hop of 1.2 us on one CPU is 0.37 us and this and a switch",
+    ),
+    Parameter::us("block", 0.0, "from finding the pipe empty to leaving the CPU", "in the 1.2 us"),
+    TOGETHER,
 ];
 
 const REPORT: Report = Report {
@@ -74,7 +88,13 @@ const COMM_COSTS: &[Parameter] = &[
         "connect and accept, besides one message each way",
         "57 us = 30 + 27, at pace 5",
     ),
-    Parameter::us("block", 0.3, "from finding nothing to leaving the CPU", "guess"),
+    Parameter::us(
+        "block",
+        0.0,
+        "from finding nothing to leaving the CPU",
+        "in the hop of 1.2 us on one CPU, 0.37 us and wake-up and switch",
+    ),
+    TOGETHER,
 ];
 
 /// Local latencies.
@@ -115,7 +135,8 @@ fn ring(_: &Machine, case: &Case, p: &Parameters) -> Result<Plan> {
     if n < 2 || n > LARGEST.0 || kb > LARGEST.1 {
         return Err(Error::invalid("case", format!("{n} processes with {kb} KB are out of range")));
     }
-    let mut plan = Plan { paths: paths(p)?, ..Plan::default() };
+    let paths = Paths { wake: Some(p.ns("wake")?), ..paths(p)? };
+    let mut plan = Plan { paths, ..Plan::default() };
     let hops = plan.counter("hops");
     let (from, to) = (At::Handle(0), At::Handle(1));
     let mut body = vec![Op::Receive(from)];
@@ -133,7 +154,17 @@ fn ring(_: &Machine, case: &Case, p: &Parameters) -> Result<Plan> {
         let own = [pipes[i as usize], pipes[((i + 1) % n) as usize]];
         plan.task(Task { program, ..Task::default() }, &own);
     }
+    gather(&mut plan, p)?;
     Ok(plan)
+}
+
+/// Confines all tasks to CPU 0 if they are to be together.
+fn gather(plan: &mut Plan, p: &Parameters) -> Result<()> {
+    if p.get("together")? >= 0.5 {
+        plan.affinities.push(vec![0]);
+        plan.tasks.iter_mut().for_each(|t| t.affinity = Some(0));
+    }
+    Ok(())
 }
 
 fn comm(machine: &Machine, case: &Case, p: &Parameters) -> Result<Plan> {
@@ -169,5 +200,6 @@ fn comm(machine: &Machine, case: &Case, p: &Parameters) -> Result<Plan> {
     let client = plan.program("client", solid(client));
     let server = plan.program("server", solid(back(request).into_iter().chain(out(answer))));
     pair(&mut plan, client, server, 0);
+    gather(&mut plan, p)?;
     Ok(plan)
 }
