@@ -6,6 +6,7 @@
 //! served in a fixed order, every source of randomness has a stream of its own, and no decision depends
 //! on floating point: the same seed gives the same bits.
 
+mod audit;
 mod balance;
 mod channel;
 mod clock;
@@ -32,5 +33,5 @@ mod wake;
 pub use cpu::Spent;
 pub use metrics::{COUNTS, Count, Metrics, StateBooks};
 pub use record::{Happening, MAX_RECORDS, Recorder};
-pub use setup::{GovernorMaker, MAX_TASKS, Outcome, Setup, run};
+pub use setup::{GovernorMaker, MAX_TASKS, Outcome, Setup, audit, run};
 pub use task::Books;

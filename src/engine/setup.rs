@@ -54,6 +54,8 @@ pub struct Outcome {
     pub elapsed: i64,
     /// The workload ended by itself.
     pub finished: bool,
+    /// Messages that lie in channels, at the beginning of the window and at the end.
+    pub in_flight: [u64; 2],
     /// Events of the whole run, warm-up included.
     pub events: u64,
     /// What happened, if it was to be written down.
@@ -79,13 +81,32 @@ pub fn run(setup: &Setup<'_>, seed: &Seed, watch: &Watch) -> Result<Outcome> {
     if !(setup.noise.is_finite() && (0.0..=100.0).contains(&setup.noise)) {
         return Err(Error::invalid("noise", format!("{} is outside 0 to 100", setup.noise)));
     }
-    let mut sim = Sim::new(setup, seed)?;
+    carry_out(&mut Sim::new(setup, seed)?, watch)
+}
+
+/// Carries out one run, and watches the laws that hold all the time.
+///
+/// For tests: it takes several times as long. The second value says what was broken.
+#[doc(hidden)]
+pub fn audit(setup: &Setup<'_>, seed: &Seed, watch: &Watch) -> (Result<Outcome>, Vec<String>) {
+    let mut sim = match Sim::new(setup, seed) {
+        Ok(sim) => sim,
+        Err(error) => return (Err(error), Vec::new()),
+    };
+    sim.audit = Some(Box::default());
+    let outcome = carry_out(&mut sim, watch);
+    (outcome, sim.look_at_rest())
+}
+
+fn carry_out(sim: &mut Sim<'_>, watch: &Watch) -> Result<Outcome> {
+    let plan = sim.plan;
     let (warmup, end) = match plan.end {
         End::Window => (plan.warmup, plan.warmup + plan.window),
         End::AllExit(limit) => (0, limit),
     };
     sim.run_until(warmup, watch)?;
     let before = sim.books();
+    let under_way = sim.messages();
     sim.metrics.reset();
     if let Some(recorder) = &mut sim.recorder {
         recorder.records.clear();
@@ -99,11 +120,12 @@ pub fn run(setup: &Setup<'_>, seed: &Seed, watch: &Watch) -> Result<Outcome> {
         first_half,
         spent: after.0.iter().zip(&before.0).map(|(a, b)| a.since(b)).collect(),
         tasks: after.1.iter().zip(&before.1).map(|(a, b)| a.since(b)).collect(),
-        elapsed: sim.now - warmup,
+        elapsed: (sim.now - warmup).max(0),
         finished,
         events: sim.events,
         recorder: sim.recorder.take(),
-        metrics: sim.metrics,
+        in_flight: [under_way, sim.messages()],
+        metrics: std::mem::replace(&mut sim.metrics, Metrics::new(0, 0)),
     })
 }
 
@@ -117,6 +139,11 @@ impl Sim<'_> {
             .map(|(i, t)| Books { ran: self.cpu_time(i as u32), ..t.books })
             .collect();
         (spent, tasks)
+    }
+
+    /// Returns how many messages lie in channels.
+    fn messages(&self) -> u64 {
+        self.channels.iter().map(|c| c.messages.len() as u64).sum()
     }
 
     /// Returns the CPU time that the scheduler has charged a task with.
