@@ -110,12 +110,10 @@ impl<'a> Sim<'a> {
         let mut cpus = Vec::with_capacity(ncpus);
         for (c, stream) in cpu_random.iter_mut().enumerate() {
             let table = &machine.classes[machine.class_of(c as u32)].table;
-            let governor = match kernel.governor {
-                Some(entry) if table.len() > 1 => Some(match setup.governors {
-                    Some(make) => make.make(c as u32, table, kernel.hz as u32)?,
-                    None => entry.build(table, kernel.hz as u32),
-                }),
-                _ => None,
+            let governor = match (setup.governors, kernel.governor) {
+                _ if table.len() == 1 => None,
+                (Some(maker), _) => Some(maker.make(c as u32, table, kernel.hz as u32)?),
+                (None, entry) => entry.map(|e| e.build(table, kernel.hz as u32)),
             };
             let first = phase(stream) + tick * i64::from(setup.noise == 0.0);
             let mut cpu = Cpu::new(governor, first);
@@ -213,13 +211,13 @@ impl<'a> Sim<'a> {
         self.lively = self.plan.tasks.len() as u32;
     }
 
-    /// Lets the run go on until `until`, or until it is over.
+    /// Lets the run go on until `until`, or until it is over; the watch counts simulated ns.
     ///
     /// # Errors
     /// [`Error::Interrupted`], or [`Error::InvalidParameter`] when the workload is found to be in a
     /// deadlock or to go on without time passing.
     pub fn run_until(&mut self, until: i64, watch: &Watch) -> Result<()> {
-        let mut events = 0;
+        let (mut events, mut seen) = (0, self.now);
         loop {
             let (t, slot) = self.slots.first();
             let start = self.starts.get(self.started).map_or(NEVER, |s| s.0);
@@ -247,7 +245,8 @@ impl<'a> Sim<'a> {
                 return Err(self.broken.take().unwrap_or_else(|| self.deadlock()));
             }
             if events % LOOK == 0 {
-                watch.advance(LOOK)?;
+                watch.advance((self.now - seen) as u64)?;
+                seen = self.now;
             }
         }
         self.metrics.add(Count::Events, events as i64);
@@ -257,7 +256,7 @@ impl<'a> Sim<'a> {
         for c in 0..self.cpus.len() {
             self.settle(c);
         }
-        Ok(())
+        watch.advance((self.now - seen) as u64)
     }
 
     /// True when every task has exited.
