@@ -18,7 +18,7 @@ use crate::kernel::Kernel;
 use crate::machine::{MAX_STATES, Machine};
 use crate::rng::Seed;
 use crate::watch::Watch;
-use crate::workload::{Case, End, Measure, Outcome, Plan, Report};
+use crate::workload::{Case, Channel, End, Full, Measure, Outcome, Plan, Report};
 
 /// Quantiles of the wake-up latency that are kept; 1 is the longest.
 pub const LATENCY_QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 1.0];
@@ -103,6 +103,9 @@ pub struct Cell {
     pub warmup: i64,
     /// Length of the window, or run time, ns.
     pub elapsed: i64,
+    /// Share of the messages sent that were lost for want of room; those that only say "wake up" to
+    /// somebody who was told already do not count.
+    pub lost: f64,
     /// It was cut although the workload ends by itself.
     pub cut: bool,
     /// What happened, if it was written down.
@@ -238,8 +241,7 @@ impl Batch<'_> {
         };
         let reported = self.reports.iter().map(|r| r.measure.value(&row.case, &whole)).collect();
         let operations = operations(self.reports, &row.plan).and_then(|name| whole.count(name));
-        let watts =
-            watts(self.machine, &o.spent, &m.states, o.elapsed) * f64::from(self.parts);
+        let watts = watts(self.machine, &o.spent, &m.states, o.elapsed) * f64::from(self.parts);
         let mut cell = Cell {
             reported,
             halves: [f64::NAN; 2],
@@ -258,6 +260,7 @@ impl Batch<'_> {
             watts,
             warmup: span.warmup,
             elapsed: o.elapsed,
+            lost: lost(&row.plan, m.get(Count::Dropped), m.get(Count::Sent)),
             cut: matches!(row.plan.end, End::AllExit(_)) && !o.finished,
             recorder: o.recorder.map(|r| shortened(r, self.records)),
         };
@@ -349,6 +352,14 @@ fn operations<'a>(reports: &'a [Report], plan: &'a Plan) -> Option<&'a str> {
     counted.or_else(|| plan.counters.first().map(String::as_str))
 }
 
+fn lost(plan: &Plan, dropped: u64, sent: u64) -> f64 {
+    let carries = |(i, c): (usize, &Channel)| c.full == Full::Drop && !plan.boards.contains(&(i as u32));
+    match plan.channels.iter().enumerate().any(carries) {
+        true if sent > 0 => dropped as f64 / sent as f64,
+        _ => 0.0,
+    }
+}
+
 fn shortened(mut recorder: Recorder, most: usize) -> Recorder {
     let found = recorder.records.len();
     recorder.lost += found.saturating_sub(most) as u64;
@@ -376,7 +387,10 @@ fn placed(error: Error, kernel: Option<&Kernel>, case: &Case) -> Error {
     match error {
         Error::InvalidParameter { name, reason } => {
             let kernel = kernel.map_or(String::new(), |k| format!("kernel {}, ", k.name));
-            Error::InvalidParameter { name, reason: format!("{kernel}case {}: {reason}", case.label) }
+            Error::InvalidParameter {
+                name,
+                reason: format!("{kernel}case {}: {reason}", case.label),
+            }
         }
         other => other,
     }

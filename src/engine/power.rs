@@ -18,7 +18,8 @@ pub fn watts(machine: &Machine, spent: &[Spent], states: &[StateBooks], elapsed:
     let mut asleep = vec![1.0; topology.nsockets()];
     for core in 0..topology.ncores() as u32 {
         let threads = topology.core_cpus(core);
-        let halted: f64 = threads.iter().map(|&c| idle_share(&spent[c as usize], elapsed)).product();
+        let halted: f64 =
+            threads.iter().map(|&c| idle_share(&spent[c as usize], elapsed)).product();
         let first = threads[0];
         mw += power.core_active_mw * (1.0 - halted);
         if halted > 0.0 {
@@ -60,8 +61,10 @@ mod tests {
         states[1].time = 6_000;
         let c1 = machine.classes[0].table.states()[1].power_mw.unwrap();
         // One core of four runs all the time, its sibling and the others sleep.
-        let (busy, idle) =
-            (Spent { busy: 900, overhead: 100, idle: 0 }, Spent { busy: 0, overhead: 0, idle: 1000 });
+        let (busy, idle) = (
+            Spent { busy: 900, overhead: 100, idle: 0 },
+            Spent { busy: 0, overhead: 0, idle: 1000 },
+        );
         let mut spent = vec![idle; 8];
         spent[0] = busy;
         let expected = power.package_idle_mw + power.uncore_mw + power.core_active_mw + 3.0 * c1;
@@ -81,9 +84,8 @@ mod tests {
         for &c in machine.topology.core_cpus(0) {
             spent[c as usize] = Spent { busy: 500, overhead: 0, idle: 500 };
         }
-        let expected = power.package_idle_mw
-            + 0.75 * (power.uncore_mw + power.core_active_mw)
-            + 3.25 * c1;
+        let expected =
+            power.package_idle_mw + 0.75 * (power.uncore_mw + power.core_active_mw) + 3.25 * c1;
         assert!((watts(&machine, &spent, &states, 1000) - expected / 1e3).abs() < 1e-9);
     }
 

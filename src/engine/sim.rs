@@ -97,9 +97,8 @@ impl<'a> Sim<'a> {
         let mut random = seed.child(&[OF_RUN]).stream();
         let ntasks = plan.tasks.len() + plan.spare as usize;
         let specs: Vec<TaskSpec> = (0..ntasks).map(|i| spec(plan, i)).collect();
-        let tasks: Vec<Task> = (0..ntasks)
-            .map(|i| Task::new(seed.child(&[OF_TASK, i as u32]).stream()))
-            .collect();
+        let tasks: Vec<Task> =
+            (0..ntasks).map(|i| Task::new(seed.child(&[OF_TASK, i as u32]).stream())).collect();
         let prices = Prices::new(machine, kernel, &plan.paths);
         let tick = settings.tick;
         let phase = |stream: &mut Stream| {
