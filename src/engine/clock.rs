@@ -100,7 +100,7 @@ impl Sim<'_> {
     ///
     /// The clock of the other cores of the domain changes at their next activity.
     pub(super) fn look(&mut self, c: usize) {
-        let state = self.cpus[c].period.state;
+        let state = self.cpus[c].period.hardware;
         let class = self.class(c);
         let look = self.cpus[c].look(class.table.states()[state].polling);
         if self.looks[c] == look {

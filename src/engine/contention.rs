@@ -29,11 +29,12 @@ impl Sim<'_> {
     #[inline]
     pub fn lock(&mut self, of: usize, by: usize, hold: i64) -> i64 {
         let lock = self.locks[of];
-        let wait = (lock.free_at - self.now).max(0);
-        let moved = if lock.holder as usize == by {
-            0
+        let (wait, moved) = if lock.holder as usize == by {
+            // One CPU does one thing after the other: it never waits for itself.
+            (0, 0)
         } else {
-            self.prices.line(self.topology.distance(lock.holder, by as u32))
+            let far = self.topology.distance(lock.holder, by as u32);
+            ((lock.free_at - self.now).max(0), self.prices.line(far))
         };
         let price = wait + moved;
         self.locks[of] = Server { free_at: self.now + price + hold, holder: by as u32 };

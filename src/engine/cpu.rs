@@ -76,8 +76,10 @@ pub struct Activity {
 /// An idle period in progress, or the last one.
 #[derive(Debug, Clone, Copy)]
 pub struct Period {
-    /// The state.
+    /// The state the governor chose.
     pub state: usize,
+    /// The state the hardware goes to: a shallower one if it demotes the request.
+    pub hardware: usize,
     /// The governor's clock reading before entry, ns.
     pub stamp: i64,
     /// End of the entry, which cannot be interrupted, ns.
@@ -181,6 +183,7 @@ impl Cpu {
             ready: Vec::new(),
             period: Period {
                 state: 0,
+                hardware: 0,
                 stamp: 0,
                 entered: 0,
                 reason: Reason::Wake,

@@ -53,7 +53,8 @@ impl Sim<'_> {
         // The lazy model preempts kernel code for an urgent wish, and turns a lazy one into an urgent
         // one at the tick (schedulers.md 3b.9).
         let now = asked == Resched::Now || (asked == Resched::Lazy && at_tick);
-        if asked != Resched::No && (user || (self.lazy && now)) {
+        let point = self.voluntary && cpu.act.end - self.now > VOLUNTARY_POINTS;
+        if asked != Resched::No && (user || (self.lazy && now) || point) {
             self.preempt(c);
         }
     }
@@ -198,6 +199,10 @@ impl Sim<'_> {
         cpu.util_at = self.now;
     }
 }
+
+/// Long kernel paths offer to give way about so often, ns, unless the kernel is built without
+/// (Linux `cond_resched`; guess: a few pages' worth of work).
+const VOLUNTARY_POINTS: i64 = 20_000;
 
 /// A high-resolution timer fires about so late, ns (the goldens of schedulers.md 3b.10 use 1 us).
 const SLICE_TIMER_LATENCY: i64 = 1000;

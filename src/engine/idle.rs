@@ -80,13 +80,15 @@ impl Sim<'_> {
         let state = choice.state.min(class.table.len() - 1);
         let polling = class.table.states()[state].polling;
         let limit = if polling { self.poll_limit(c) } else { NEVER };
+        let hardware = self.demoted(c, state);
         let cpu = &mut self.cpus[c];
         cpu.tick_on = !stops;
         let stamp = now + price;
         cpu.period = super::cpu::Period {
             state,
+            hardware,
             stamp,
-            entered: stamp + class.entry[state],
+            entered: stamp + class.entry[hardware],
             reason: Reason::Wake,
             got_tick: false,
         };
@@ -131,30 +133,30 @@ impl Sim<'_> {
         if reason == Reason::Limit {
             self.metrics.count(Count::PollLimits);
         }
-        if self.class(c).flush[period.state] != Flush::Keep {
+        if self.class(c).flush[period.hardware] != Flush::Keep {
             self.cpus[c].flushed = true;
         }
         self.look(c);
         self.rekey(c);
     }
 
+    /// Returns the state the hardware goes to: recent idle periods were too short for the one asked for.
+    fn demoted(&mut self, c: usize, state: usize) -> usize {
+        match self.prices.costs.demote_to {
+            Some(to) if state > to && self.cpus[c].recent_residency < self.prices.costs.demote_below => {
+                self.metrics.count(Count::Demoted);
+                to
+            }
+            _ => state,
+        }
+    }
+
     /// Returns the actual time from the wake-up to the first instruction, ns.
     fn exit_latency(&mut self, c: usize) -> i64 {
         let class = self.class(c);
-        let mut state = self.cpus[c].period.state;
+        let state = self.cpus[c].period.hardware;
         if class.scope[state] == Scope::Thread {
             return class.wake[state];
-        }
-        let costs = &self.prices.costs;
-        if let Some(to) = costs.demote_to
-            && state > to
-            && self.cpus[c].recent_residency < costs.demote_below
-        {
-            state = to;
-            self.metrics.count(Count::Demoted);
-            if class.scope[state] == Scope::Thread {
-                return class.wake[state];
-            }
         }
         let settled = self.now - self.prices.costs.settle;
         let mine = self.cpus[c].period.entered <= settled;
@@ -163,7 +165,7 @@ impl Sim<'_> {
         for &s in self.topology.siblings(c as u32) {
             let other = &self.cpus[s as usize];
             together &= other.act.kind == Kind::Idle && other.period.entered <= settled;
-            core = core.min(other.period.state);
+            core = core.min(other.period.hardware);
         }
         if !together || class.scope[core] == Scope::Thread {
             // The core is awake: only this thread has to come back.
@@ -183,7 +185,7 @@ impl Sim<'_> {
         let asleep = self.topology.socket_cpus(socket).iter().all(|&s| {
             let cpu = &self.cpus[s as usize];
             let class = self.class(s as usize);
-            cpu.act.kind == Kind::Idle && class.flush[cpu.period.state] != Flush::Keep
+            cpu.act.kind == Kind::Idle && class.flush[cpu.period.hardware] != Flush::Keep
         });
         if asleep { price } else { 0 }
     }

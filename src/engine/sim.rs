@@ -13,7 +13,8 @@ use super::sync::{BarrierState, BoardState, LockState};
 use super::task::{Life, Queue, Task};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Placement, Preemption};
-use crate::machine::{CpuClass, Machine, Topology};
+use crate::idle::Governor;
+use crate::machine::{CpuClass, IdleTable, Machine, Topology};
 use crate::rng::{Seed, Stream};
 use crate::sched::{Class, Entities, Runqueue, TaskId, TaskSpec};
 use crate::watch::Watch;
@@ -40,6 +41,7 @@ pub struct Sim<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) plan: &'a Plan,
     pub(super) lazy: bool,
+    pub(super) voluntary: bool,
     pub(super) rules: Placement,
     pub(super) migration_cost: i64,
     pub(super) tick: i64,
@@ -109,11 +111,7 @@ impl<'a> Sim<'a> {
         let mut cpus = Vec::with_capacity(ncpus);
         for (c, stream) in cpu_random.iter_mut().enumerate() {
             let table = &machine.classes[machine.class_of(c as u32)].table;
-            let governor = match (setup.governors, kernel.governor) {
-                _ if table.len() == 1 => None,
-                (Some(maker), _) => Some(maker.make(c as u32, table, kernel.hz as u32)?),
-                (None, entry) => entry.map(|e| e.build(table, kernel.hz as u32)),
-            };
+            let governor = governor(setup, c as u32, table)?;
             let first = phase(stream) + tick * i64::from(setup.noise == 0.0);
             let mut cpu = Cpu::new(governor, first);
             if prices.costs.background_period > 0 {
@@ -144,6 +142,7 @@ impl<'a> Sim<'a> {
             topology,
             kernel,
             plan,
+            voluntary: kernel.preemption == Preemption::Voluntary,
             lazy: kernel.preemption == Preemption::Lazy,
             rules: kernel.placement(),
             migration_cost: kernel.migration_cost(),
@@ -312,6 +311,21 @@ impl<'a> Sim<'a> {
             format!("workload.programs[{name}]"),
             format!("task {id} carried out {PATIENCE} operations without any time passing"),
         ));
+    }
+}
+
+fn governor(setup: &Setup<'_>, cpu: u32, table: &IdleTable) -> Result<Option<Box<dyn Governor>>> {
+    if table.len() <= 1 {
+        return Ok(None);
+    }
+    let hz = setup.kernel.hz as u32;
+    match (setup.governors, setup.kernel.governor) {
+        (Some(make), _) => make.make(cpu, table, hz).map(Some),
+        (None, Some(entry)) => Ok(Some(entry.build(table, hz))),
+        (None, None) if setup.kernel.custom_governor => {
+            Err(Error::invalid("governor", "the kernel has a custom governor, but none was given"))
+        }
+        (None, None) => Ok(None),
     }
 }
 
