@@ -196,6 +196,15 @@ fn a_state_of_a_hybrid_is_changed_in_all_classes_or_in_one() {
 }
 
 #[test]
+fn wakes_that_are_the_exit_latencies_follow_them() {
+    let m = machine("emulated-1cpu");
+    let c = m.replace(&change("C6.exit_us", Value::Int(90))).unwrap();
+    assert_eq!((m.classes[0].wake[4], c.classes[0].wake[4]), (85_000, 90_000));
+    let own = [change("C6.exit_us", Value::Int(90)), change("C6.wake_us", Value::Int(10))].concat();
+    assert_eq!(m.replace(&own).unwrap().classes[0].wake[4], 10_000);
+}
+
+#[test]
 fn counts_of_a_topology_change_together() {
     let m = machine("8x-SKYLAKE-UMA");
     let changes = [("topology.sockets", 2), ("topology.cores_per_socket", 6)];
@@ -211,6 +220,14 @@ fn a_new_size_of_the_private_cache_changes_its_refill() {
     let m = machine("8x-SKYLAKE-UMA");
     let c = m.replace(&change("cache.l2_kib", Value::Int(512))).unwrap();
     assert_eq!(c.costs.l2_flush_refill, 10_240);
+}
+
+#[test]
+fn power_is_known_as_soon_as_one_number_is_given() {
+    let m = machine("vm-2cpu");
+    assert!(m.power.is_none() && m.active_mw.is_none());
+    let c = m.replace(&change("power.core_active_w", Value::Float(2.5))).unwrap();
+    assert_eq!((c.active_mw, c.power.unwrap().uncore_mw), (Some(2500.0), 0.0));
 }
 
 #[test]

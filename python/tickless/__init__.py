@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tickless.results import Metric, PublishedTable, Results, ResultSet
     from tickless.tables.catalogue import styles
     from tickless.timeline import Timeline, timeline
+    from tickless.topology import Topology
     from tickless.trace import Trace, read_trace
 
 _HOME = {
@@ -64,6 +65,7 @@ _HOME = {
     "IdlePeriods": "tickless.periods",
     "IdleTable": "tickless.idle_table",
     "Machine": "tickless.machine",
+    "Topology": "tickless.topology",
     "Replay": "tickless.replay",
     "replay": "tickless.replay",
     # kernels
@@ -109,6 +111,7 @@ __all__ = [
     "TicklessError",
     "TicklessWarning",
     "Timeline",
+    "Topology",
     "Trace",
     "UnknownNameError",
     "__version__",

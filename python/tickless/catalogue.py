@@ -198,8 +198,9 @@ def machines() -> Catalogue:
     """
     entries = []
     for name in _core.machine_names():
-        m = _core.machine(name)
-        states = "/".join(dict.fromkeys(str(len(c["names"])) for c in m["classes"]))
+        core = _core.Machine(name)
+        m = core.facts()
+        states = "/".join(dict.fromkeys(str(len(c["names"])) for c in core.classes()))
         facts = {"ncpus": m["ncpus"], "hz": m["hz"], "states": states}
         source = m["sources"][0].removeprefix("idle states: ")
         entries.append(Entry(m["name"], m["summary"], tuple(m["aliases"]), source, facts))

@@ -362,7 +362,7 @@ def read_idle_table(path: Source, *, cpu: int | None = None) -> IdleTable:
 def read_sysfs(
     sysfs_root: str | os.PathLike[str] = "/sys", cpu: int | None = None, *, hz: int = 250
 ) -> Machine:
-    """Read the idle states of the running machine.
+    """Read the idle states of the running machine, and its topology, caches and clocks.
 
     Parameters
     ----------
@@ -380,9 +380,13 @@ def read_sysfs(
     Raises
     ------
     InputError
-        If the kernel has no cpuidle driver, as in many virtual machines.
+        If the kernel has no cpuidle driver, as in many virtual machines, or a file of the topology
+        holds something else than numbers of CPUs.
     """
+    from tickless._sysfs import with_hardware
+
     dump = read_idle_dump(sysfs_root)
     if cpu is None:
-        return dump.machine(hz=hz)
+        waits = any("MWAIT" in (s["desc"] or "") for states in dump.states.values() for s in states)
+        return with_hardware(dump.machine(hz=hz), os.fspath(sysfs_root), mwait=waits)
     return Machine(f"this machine, CPU {cpu}", tables=[dump.idle_table(cpu)], hz=hz)

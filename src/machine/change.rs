@@ -1,6 +1,6 @@
 //! Changed copies of a machine: by the names of its settings, or cut down to one cache's share.
 
-use super::settings::{Setting, settings};
+use super::settings::{Draft, Setting, settings};
 use super::topology::{Numbering, Shape};
 use super::{CpuClass, IdleTable, Machine, Topology, Value};
 use crate::catalogue;
@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 impl Machine {
     /// All settings with their values, in the units that their names say.
     pub fn settings(&self) -> Vec<(String, Value)> {
-        let (mut copy, mut shape) = (self.clone(), self.topology.shape().clone());
-        settings(&mut copy, &mut shape).iter().map(|s| (s.name(), s.get())).collect()
+        let (mut copy, mut draft) = (self.clone(), Draft::new(self));
+        settings(&mut copy, &mut draft).iter().map(|s| (s.name(), s.get())).collect()
     }
 
     /// A copy with some settings changed and everything checked again.
@@ -20,7 +20,8 @@ impl Machine {
     /// `exit_latency` and `target_residency` are the same as `exit` and `residency`. On a hybrid
     /// `states.WFI...` means the state in every class, `states.big.WFI...` that of one.
     ///
-    /// Another number of sockets keeps the memory nodes per socket unless these are changed too.
+    /// An exit latency is what the governor sees; the actual wake stays, except on a machine whose
+    /// wakes all are the exit latencies of the table. Another number of sockets keeps the memory nodes per socket unless these are changed too.
     ///
     /// # Errors
     /// [`Error::UnknownName`] with the nearest settings; [`Error::InvalidParameter`] for a value
@@ -39,16 +40,17 @@ impl Machine {
 
     fn apply(&self, changes: &[(String, Value)]) -> Result<(Self, Vec<String>)> {
         let mut copy = self.clone();
-        let mut shape = self.topology.shape().clone();
+        let mut draft = Draft::new(self);
         let mut notes = Vec::new();
         {
-            let mut all = settings(&mut copy, &mut shape);
+            let mut all = settings(&mut copy, &mut draft);
             for (name, value) in changes {
                 notes.extend(set(&mut all, name, value)?);
             }
         }
         let named = |stem: &str| changes.iter().any(|(name, _)| name.to_lowercase().contains(stem));
-        copy.reshape(self.topology.shape(), shape, named("numa_nodes"))?;
+        copy.power = draft.power();
+        copy.reshape(self.topology.shape(), draft.shape, named("numa_nodes"))?;
         if (named("cache.l2_") || named("fill_l3")) && !named("l2_flush_refill") {
             copy.costs.l2_flush_refill = copy.costs.flush_refill(copy.cache.l2_kib);
         }
@@ -56,7 +58,8 @@ impl Machine {
             copy.clock.priced_mhz = copy.clock.turbo_mhz.iter().copied().max().unwrap_or(0);
         }
         check_clock(&copy)?;
-        for class in &mut copy.classes {
+        for (class, old) in copy.classes.iter_mut().zip(&self.classes) {
+            follow_exit(class, old);
             class.table = IdleTable::new(class.table.states().to_vec())?; // its warnings anew
         }
         Ok((copy, notes))
@@ -140,6 +143,9 @@ impl Machine {
             power.uncore_mw /= f64::from(share);
         }
         copy.classes = self.classes.iter().filter_map(|class| part(class, &cpus)).collect();
+        if copy.classes[0].table != self.classes[0].table {
+            copy.costs.demote_to = None; // it names a state of CPUs that are gone
+        }
         copy.name = format!("{}-llc", self.name);
         copy.aliases.clear();
         copy.sources.push(format!(
@@ -169,6 +175,14 @@ fn set(all: &mut [Setting<'_>], name: &str, value: &Value) -> Result<Vec<String>
         return Err(catalogue::unknown_of("machine setting", &names, name));
     }
     Ok(notes)
+}
+
+/// In a class whose wakes are the exit latencies, a changed latency changes the wake with it.
+fn follow_exit(class: &mut CpuClass, old: &CpuClass) {
+    let exits = |c: &CpuClass| c.table.states().iter().map(|s| s.exit_latency).collect::<Vec<_>>();
+    if old.wake == exits(old) && class.wake == old.wake {
+        class.wake = exits(class);
+    }
 }
 
 fn check_clock(machine: &Machine) -> Result<()> {

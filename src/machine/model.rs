@@ -212,10 +212,15 @@ impl Machine {
         let mut copy = self.clone();
         copy.aliases.clear();
         copy.classes = spread(classes, class_of)?;
+        let alike = copy.classes.len() == self.classes.len();
         for class in &mut copy.classes {
             let first = class.cpus.first().and_then(|&cpu| self.class_of.get(cpu as usize));
             if let Some(&old) = first {
-                class.inherit(&self.classes[old as usize]);
+                let old = &self.classes[old as usize];
+                class.inherit(old);
+                if alike {
+                    class.name.clone_from(&old.name);
+                }
             }
         }
         let named = |class: &CpuClass, i: usize| class.table.states()[i].name.clone();
@@ -228,6 +233,26 @@ impl Machine {
             copy.topology = Topology::new(Shape::flat(n))?;
         }
         copy.sources.push("changed: idle tables given by the caller".into());
+        copy.checked()
+    }
+
+    /// A copy whose hardware was read from somewhere else.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the topology has another number of CPUs.
+    pub fn with_hardware(
+        &self,
+        topology: Topology,
+        clock: Clock,
+        cache: Cache,
+        mwait: bool,
+    ) -> Result<Self> {
+        if topology.ncpus() != self.ncpus as usize {
+            let (expected, found) = (self.ncpus as usize, topology.ncpus());
+            return Err(Error::Shape { name: "topology".into(), expected, found });
+        }
+        let mut copy = Self { topology, clock, cache, mwait, ..self.clone() };
+        copy.costs.l2_flush_refill = copy.costs.flush_refill(copy.cache.l2_kib);
         copy.checked()
     }
 

@@ -246,13 +246,11 @@ fn start_costs(file: &File) -> Costs {
 /// Price of a moved line by distance; a distance without a figure costs what the next nearer one
 /// does, or else the next farther one.
 fn lines(c2c: [f64; DISTANCES - 1]) -> [i64; DISTANCES] {
-    let mut line = [0; DISTANCES];
-    for d in 1..DISTANCES {
-        let nearer = (1..=d).rev().map(|k| c2c[k - 1]).find(|&ns| ns > 0.0);
-        let farther = || (d..DISTANCES).map(|k| c2c[k - 1]).find(|&ns| ns > 0.0);
-        line[d] = nearer.or_else(farther).unwrap_or(0.0).round() as i64;
-    }
-    line
+    let known = |d: usize| Some(c2c[d - 1]).filter(|&ns| ns > 0.0);
+    std::array::from_fn(|d| {
+        let found = if d == 0 { None } else { (1..=d).rev().chain(d..DISTANCES).find_map(known) };
+        found.unwrap_or(0.0).round() as i64
+    })
 }
 
 fn classes(file: &File, ncpus: u32) -> Result<Vec<CpuClass>> {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::model::check_price;
 use super::topology::{Distance, Numbering, Shape};
-use super::{CpuClass, Flush, Machine, Scope};
+use super::{CpuClass, Flush, Machine, Power, Scope};
 use crate::error::{Error, Result};
 
 /// A value of a setting.
@@ -100,8 +100,6 @@ pub(super) enum Slot<'a> {
     Count(&'a mut u32),
     /// Counts, one per CPU or bin.
     Counts(&'a mut Vec<u32>),
-    /// A real number.
-    Real(&'a mut f64),
     /// A real number that may be unknown.
     Maybe(&'a mut Option<f64>),
     /// Yes or no.
@@ -214,7 +212,6 @@ impl Setting<'_> {
             Slot::Price(v) => number(**v as f64),
             Slot::Count(v) => number(f64::from(**v)),
             Slot::Counts(v) => Value::List(v.iter().map(|&x| f64::from(x) / size).collect()),
-            Slot::Real(v) => Value::Float(**v / size),
             Slot::Maybe(v) => Value::Float(v.map_or(f64::NAN, |v| v / size)),
             Slot::Flag(v) => Value::Bool(**v),
             Slot::Text(v) => Value::Text((*v).clone()),
@@ -231,7 +228,6 @@ impl Setting<'_> {
                 let list = value.list(name)?;
                 **v = list.iter().map(|&x| count(name, x, size)).collect::<Result<_>>()?;
             }
-            Slot::Real(v) => **v = value.number(name)? * size,
             Slot::Maybe(v) => **v = Some(value.number(name)? * size),
             Slot::Flag(v) => match value {
                 Value::Bool(b) => **v = *b,
@@ -268,10 +264,36 @@ fn count(name: &str, number: f64, size: f64) -> Result<u32> {
     Ok(kept as u32)
 }
 
+/// What of a machine cannot be changed in place.
+pub(super) struct Draft {
+    /// Stands for the topology.
+    pub shape: Shape,
+    /// Package idle, uncore, busy core, mW.
+    power: [Option<f64>; 3],
+}
+
+impl Draft {
+    pub fn new(m: &Machine) -> Self {
+        let known = m.power.as_ref();
+        let power = [
+            known.map(|p| p.package_idle_mw),
+            known.map(|p| p.uncore_mw),
+            known.map(|p| p.core_active_mw),
+        ];
+        Self { shape: m.topology.shape().clone(), power }
+    }
+
+    /// The power, known as soon as one number of it is; the others are 0.
+    pub fn power(&self) -> Option<Power> {
+        let [package_idle_mw, uncore_mw, core_active_mw] = self.power.map(|mw| mw.unwrap_or(0.0));
+        let known = self.power.iter().any(Option::is_some);
+        known.then_some(Power { package_idle_mw, uncore_mw, core_active_mw })
+    }
+}
+
 /// All settings of a machine, in the order in which they are shown.
-///
-/// `shape` stands for the topology, which cannot be changed in place.
-pub(super) fn settings<'a>(m: &'a mut Machine, shape: &'a mut Shape) -> Vec<Setting<'a>> {
+pub(super) fn settings<'a>(m: &'a mut Machine, draft: &'a mut Draft) -> Vec<Setting<'a>> {
+    let Draft { shape, power: [package_idle, uncore, core_active] } = draft;
     let mut all = Vec::with_capacity(80);
     let mut add = |pattern: &str, units: Units, slot: Slot<'a>| {
         all.push(Setting { pattern: pattern.to_owned(), shared: None, units, slot });
@@ -299,11 +321,9 @@ pub(super) fn settings<'a>(m: &'a mut Machine, shape: &'a mut Shape) -> Vec<Sett
     add("bandwidth.core{}", RATE, Slot::Count(&mut m.bandwidth.core_mbs));
     add("bandwidth.llc{}", RATE, Slot::Count(&mut m.bandwidth.llc_mbs));
     add("bandwidth.socket{}", RATE, Slot::Count(&mut m.bandwidth.socket_mbs));
-    if let Some(power) = &mut m.power {
-        add("power.package_idle{}", POWER, Slot::Real(&mut power.package_idle_mw));
-        add("power.uncore{}", POWER, Slot::Real(&mut power.uncore_mw));
-        add("power.core_active{}", POWER, Slot::Real(&mut power.core_active_mw));
-    }
+    add("power.package_idle{}", POWER, Slot::Maybe(package_idle));
+    add("power.uncore{}", POWER, Slot::Maybe(uncore));
+    add("power.core_active{}", POWER, Slot::Maybe(core_active));
     let first = m.classes[0].table.states().iter().map(|s| s.name.clone());
     let names = std::iter::once("none".to_owned()).chain(first).collect();
     costs(&mut m.costs, names, &mut add);

@@ -58,7 +58,7 @@ pub struct Places {
 
 /// Counts from which a [`Topology`] is made.
 ///
-/// With [`Numbering::Listed`] the counts are those of the lists and need not divide evenly.
+/// With [`Numbering::Listed`] the counts follow from the lists, rounded up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// Sockets.
@@ -126,11 +126,15 @@ impl Topology {
         let siblings = by_core.others(&places.core);
         let by_llc = Groups::new(&places.llc);
         let by_socket = Groups::new(&places.socket);
-        let shape = Shape {
-            sockets: by_socket.len() as u32,
-            numa_nodes: places.node.iter().max().map_or(1, |&m| m + 1),
-            ..shape
-        };
+        let mut shape = shape;
+        if matches!(shape.numbering, Numbering::Listed(_)) {
+            let share = |n: usize, of: usize| n.div_ceil(of) as u32;
+            shape.sockets = by_socket.len() as u32;
+            shape.numa_nodes = places.node.iter().max().map_or(1, |&m| m + 1);
+            shape.llcs_per_socket = share(by_llc.len(), by_socket.len());
+            shape.cores_per_socket = share(by_core.len(), by_socket.len());
+            shape.threads_per_core = share(n, by_core.len());
+        }
         let Places { core, llc, socket, node } = places;
         Ok(Self { shape, core, llc, socket, node, by_core, by_llc, by_socket, siblings })
     }

@@ -23,7 +23,7 @@ use crate::kernel;
 use crate::machine::{self, IdleTable};
 use crate::rng::Seed;
 use crate::watch::Watch;
-use crate::workload::{Case, Report};
+use crate::workload::{Case, Report, Task};
 
 /// Kernels, cases and settings of a call, checked and ready to run.
 #[pyclass(frozen, module = "tickless._core")]
@@ -92,6 +92,15 @@ impl Batch {
     fn simulated_ns(&self, repeats: usize) -> i64 {
         let seeds = vec![Seed::new(&[0]); self.cells() * repeats];
         self.batch(&seeds, &self.columns(&[]), None).simulated()
+    }
+
+    /// Program of each task of a case.
+    fn task_names(&self, case: usize) -> PyResult<Vec<&str>> {
+        let Some(row) = self.rows.get(case) else {
+            return Err(Error::invalid("case", format!("no case number {case}")).into());
+        };
+        let name = |t: &Task| row.plan.programs[t.program as usize].name.as_str();
+        Ok(row.plan.tasks.iter().map(name).collect())
     }
 
     /// Carries out all runs.

@@ -66,7 +66,7 @@ def test_own_machine_with_two_classes(table):
 def test_the_list_of_machines_prints_as_a_table():
     text = repr(tickless.machines())
     assert "8x-SKYLAKE-UMA" in text
-    assert len(tickless.machines()) == 14
+    assert len(tickless.machines()) == 15
     assert "<table" in tickless.machines()._repr_html_()
 
 
