@@ -130,9 +130,7 @@ impl Sim<'_> {
             })
         });
         let Some(target) = target else { return };
-        let movable = |&&id: &&u32| {
-            self.allowed(id, target) && !self.entities[TaskId(id)].delayed
-        };
+        let movable = |&&id: &&u32| self.allowed(id, target) && !self.entities[TaskId(id)].delayed;
         let id = self.cpus[c].ready.iter().find(movable).copied();
         if let Some(id) = id {
             self.cpus[c].steal(LOOK * self.llcs[llc].cpus.len() as i64);
@@ -145,8 +143,7 @@ impl Sim<'_> {
         self.metrics.count(Count::Migrations);
         self.drop_ready(from, id);
         self.queues[from].leave(&mut self.entities, TaskId(id), self.now);
-        let price = self.write_load_line(to, 2)
-            + self.lock(from, to, self.prices.costs.lock_hold);
+        let price = self.write_load_line(to, 2) + self.lock(from, to, self.prices.costs.lock_hold);
         self.cpus[to].steal_if_awake(price);
         self.arrive(from, to, id, Enqueue::Migrate);
         self.note_slice_timer(from);

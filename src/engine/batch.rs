@@ -353,7 +353,8 @@ fn operations<'a>(reports: &'a [Report], plan: &'a Plan) -> Option<&'a str> {
 }
 
 fn lost(plan: &Plan, dropped: u64, sent: u64) -> f64 {
-    let carries = |(i, c): (usize, &Channel)| c.full == Full::Drop && !plan.boards.contains(&(i as u32));
+    let carries =
+        |(i, c): (usize, &Channel)| c.full == Full::Drop && !plan.boards.contains(&(i as u32));
     match plan.channels.iter().enumerate().any(carries) {
         true if sent > 0 => dropped as f64 / sent as f64,
         _ => 0.0,

@@ -78,8 +78,8 @@ impl Sim<'_> {
         };
         queue.drained += 1;
         self.metrics.count(Count::Received);
-        let warm = message.sent.0 as usize == c
-            && self.cpus[c].epoch.wrapping_sub(message.sent.1) <= 1;
+        let warm =
+            message.sent.0 as usize == c && self.cpus[c].epoch.wrapping_sub(message.sent.1) <= 1;
         let cold = if warm { 0 } else { self.prices.costs.cold_message };
         let task = self.next_op(id);
         task.registers = message.registers;

@@ -169,7 +169,14 @@ impl Cpu {
     /// Returns an idle CPU that has just been switched on.
     pub fn new(governor: Option<Box<dyn Governor>>, first_tick: i64) -> Self {
         Self {
-            act: Activity { kind: Kind::Prepare, fixed: false, left: 0, since: 0, stolen: 0, end: 0 },
+            act: Activity {
+                kind: Kind::Prepare,
+                fixed: false,
+                left: 0,
+                since: 0,
+                stolen: 0,
+                end: 0,
+            },
             cur: NONE,
             last_task: NONE,
             epoch: 0,

@@ -71,9 +71,8 @@ impl Sim<'_> {
         let limits = &self.machine.bandwidth;
         let llc = self.place[c].llc as usize;
         let cores = |busy: u32| u64::from(busy.max(1));
-        let busy = |cpus: &[u32]| {
-            cpus.iter().filter(|&&o| self.cpus[o as usize].streams).count() as u32
-        };
+        let busy =
+            |cpus: &[u32]| cpus.iter().filter(|&&o| self.cpus[o as usize].streams).count() as u32;
         let here = busy(self.topology.llc_cpus(llc as u32)) + u32::from(!self.cpus[c].streams);
         let socket = self.topology.socket_cpus(self.topology.socket(c as u32));
         let there = busy(socket) + u32::from(!self.cpus[c].streams);

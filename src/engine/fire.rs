@@ -187,7 +187,8 @@ impl Sim<'_> {
     /// Updates the utilisation that governors see: a decaying share of busy time.
     pub(super) fn sample_util(&mut self, c: usize) {
         let cpu = &mut self.cpus[c];
-        let (busy, wall) = (cpu.spent.busy + cpu.spent.overhead - cpu.util_busy, self.now - cpu.util_at);
+        let (busy, wall) =
+            (cpu.spent.busy + cpu.spent.overhead - cpu.util_busy, self.now - cpu.util_at);
         if wall < UTIL_PERIOD {
             return;
         }

@@ -143,7 +143,9 @@ impl Sim<'_> {
     /// Returns the state the hardware goes to: recent idle periods were too short for the one asked for.
     fn demoted(&mut self, c: usize, state: usize) -> usize {
         match self.prices.costs.demote_to {
-            Some(to) if state > to && self.cpus[c].recent_residency < self.prices.costs.demote_below => {
+            Some(to)
+                if state > to && self.cpus[c].recent_residency < self.prices.costs.demote_below =>
+            {
                 self.metrics.count(Count::Demoted);
                 to
             }

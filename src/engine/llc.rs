@@ -60,7 +60,10 @@ pub fn build(topology: &Topology) -> Result<(Vec<Place>, Vec<Llc>)> {
         if cpus.len() > MOST {
             return Err(Error::invalid(
                 "machine.topology",
-                format!("{} CPUs share a last-level cache; at most {MOST} are modelled", cpus.len()),
+                format!(
+                    "{} CPUs share a last-level cache; at most {MOST} are modelled",
+                    cpus.len()
+                ),
             ));
         }
         for (at, &c) in cpus.iter().enumerate() {

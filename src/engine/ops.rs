@@ -185,9 +185,7 @@ impl Sim<'_> {
     pub(super) fn resolve(&self, id: u32, at: At) -> u32 {
         match at {
             At::Number(n) => n,
-            At::Handle(h) => {
-                self.plan.handles[(self.tasks[id as usize].handles.0 + h) as usize]
-            }
+            At::Handle(h) => self.plan.handles[(self.tasks[id as usize].handles.0 + h) as usize],
             At::Caller => self.tasks[id as usize].caller,
         }
     }

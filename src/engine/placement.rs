@@ -205,12 +205,14 @@ impl Sim<'_> {
             Layout::Spread => self.idlest_near(id, group % nllcs),
             Layout::Packed => {
                 // Fill one cache after the other, as many groups in each as there are rounds.
-                let groups = self.plan.tasks.iter().map(|t| t.group).max().unwrap_or(0) as usize + 1;
+                let groups =
+                    self.plan.tasks.iter().map(|t| t.group).max().unwrap_or(0) as usize + 1;
                 self.idlest_near(id, group * nllcs.min(groups) / groups)
             }
             Layout::Socket0 => {
                 let n = self.topology.socket_cpus(0).len();
-                let here = self.llcs.iter().filter(|l| self.topology.socket(l.cpus[0]) == 0).count();
+                let here =
+                    self.llcs.iter().filter(|l| self.topology.socket(l.cpus[0]) == 0).count();
                 if self.plan.tasks.len() <= n {
                     self.idlest_near(id, group % here.max(1))
                 } else {

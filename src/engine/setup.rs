@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::cpu::Spent;
+use super::cpu::{Cpu, Kind, Spent};
 use super::metrics::Metrics;
 use super::record::Recorder;
 use super::sim::Sim;
@@ -157,6 +157,7 @@ pub fn run_for(setup: &Setup<'_>, span: Span, seed: &Seed, watch: &Watch) -> Res
     let (warmup, end) = (span.warmup, span.warmup + span.window);
     sim.run_until(warmup, watch)?;
     let before = sim.books();
+    let asleep = sim.open_periods();
     sim.metrics.reset();
     if let Some(recorder) = &mut sim.recorder {
         recorder.records.clear();
@@ -168,6 +169,13 @@ pub fn run_for(setup: &Setup<'_>, span: Span, seed: &Seed, watch: &Watch) -> Res
         sim.run_until(end, watch)?;
     }
     let after = sim.books();
+    // Idle periods across an edge of the window count for the part inside.
+    for (state, ns) in asleep {
+        sim.metrics.states[state].time -= ns;
+    }
+    for (state, ns) in sim.open_periods() {
+        sim.metrics.states[state].time += ns;
+    }
     let finished = sim.is_over();
     Ok(Outcome {
         first_half,
@@ -191,6 +199,13 @@ impl Sim<'_> {
             .map(|(i, t)| Books { ran: self.cpu_time(i as u32), ..t.books })
             .collect();
         (spent, tasks)
+    }
+
+    /// Returns state and length so far of the idle periods that have not ended.
+    fn open_periods(&self) -> Vec<(usize, i64)> {
+        let open = |c: &&Cpu| matches!(c.act.kind, Kind::Idle | Kind::Exit);
+        let so_far = |c: &Cpu| (c.period.state, (self.now - c.period.stamp).max(0));
+        self.cpus.iter().filter(open).map(so_far).collect()
     }
 
     /// Returns the CPU time that the scheduler has charged a task with.

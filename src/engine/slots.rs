@@ -24,11 +24,8 @@ impl Slots {
     /// Returns so many slots without events.
     pub fn new(n: usize) -> Self {
         let leaves = if n <= LINEAR { 0 } else { n.next_power_of_two() };
-        let mut slots = Self {
-            times: vec![NEVER; n.max(leaves)],
-            winners: vec![0; leaves],
-            leaves,
-        };
+        let mut slots =
+            Self { times: vec![NEVER; n.max(leaves)], winners: vec![0; leaves], leaves };
         for node in (1..leaves).rev() {
             slots.winners[node] = slots.play(node);
         }
