@@ -135,6 +135,24 @@ class Recording:
             f.write("# tracer: nop\n#\n")
             f.writelines(f"{line}\n" for line in self._lines())
 
+    def asleep(self) -> NDArray[np.bool_]:
+        """Return which happenings are switches away from a task that goes to sleep.
+
+        Returns
+        -------
+        ndarray of bool, (n,)
+            Such a task is woken before it runs again, or does not run again at all.
+        """
+        found = np.zeros(len(self), bool)
+        woken: dict[int, bool] = {}  # whether the next thing to happen to a task is a wake-up
+        for i in range(len(self) - 1, -1, -1):
+            if self.kind[i] == WAKEUP:
+                woken[int(self.a[i])] = True
+            elif self.kind[i] == SWITCH:
+                woken[int(self.b[i])] = False
+                found[i] = self.a[i] != IDLE_TASK and woken.get(int(self.a[i]), True)
+        return found
+
     def _lines(self) -> Iterator[str]:
         current: dict[int, int] = {}
         rows = zip(
@@ -143,18 +161,19 @@ class Recording:
             self.cpu.tolist(),
             self.a.tolist(),
             self.b.tolist(),
+            self.asleep().tolist(),
             strict=True,
         )
-        for t, kind, cpu, a, b in rows:
+        for t, kind, cpu, a, b, sleeps in rows:
             who = self._comm(current.get(cpu, IDLE_TASK))
             pid = self._pid(current.get(cpu, IDLE_TASK))
             head = f"{who:>16}-{pid:<7} [{cpu:03d}] d..2. {t // 10**9}.{t % 10**9:09d}: "
             if kind == SWITCH:
                 current[cpu] = b
                 yield head + (
-                    f"sched_switch: prev_comm={self._comm(a)} prev_pid={self._pid(a)} prev_prio=120 "
-                    f"prev_state=R ==> next_comm={self._comm(b)} next_pid={self._pid(b)} "
-                    "next_prio=120"
+                    f"sched_switch: prev_comm={self._comm(a)} prev_pid={self._pid(a)} "
+                    f"prev_prio=120 prev_state={'S' if sleeps else 'R'} ==> "
+                    f"next_comm={self._comm(b)} next_pid={self._pid(b)} next_prio=120"
                 )
             elif kind in (WAKING, WAKEUP):
                 word = "sched_waking" if kind == WAKING else "sched_wakeup"
@@ -211,30 +230,30 @@ class Recording:
 
     def _runs(self) -> Iterator[dict[str, Any]]:
         """Yield who ran where, and the wake-ups of each task that ran."""
-        named: set[int] = set()
+        named: set[int] = {int(IDLE_TASK)}
         running: dict[int, tuple[int, int]] = {}
-        last = int(self.t_ns[-1])
+        first, last = int(self.t_ns[0]), int(self.t_ns[-1])
         chosen = np.flatnonzero((self.kind == SWITCH) | (self.kind == WAKEUP))
         for i in chosen.tolist():
             t, cpu, a, b = (int(x[i]) for x in (self.t_ns, self.cpu, self.a, self.b))
-            task = b if self.kind[i] == SWITCH else a
-            if task != IDLE_TASK and task not in named:
-                named.add(task)
-                yield _name("thread_name", _TASKS, task, self.task_name(task))
+            for task in (a, b) if self.kind[i] == SWITCH else (a,):
+                if task not in named:
+                    named.add(task)
+                    yield _name("thread_name", _TASKS, task, self.task_name(task))
             if self.kind[i] == WAKEUP:
                 yield {"name": "wake-up", "ph": "i", "s": "t", "ts": t / 1000,
                        "pid": _TASKS, "tid": a, "args": {"by CPU": cpu, "on CPU": b}}  # fmt: skip
                 continue
-            before = running.pop(cpu, None)
-            if before is not None:
-                yield from self._ran(cpu, before, t)
-            if b != IDLE_TASK:
-                running[cpu] = (b, t)
-        for cpu, before in running.items():
-            yield from self._ran(cpu, before, last)
+            # Who had the CPU when the recording began shows only when it leaves.
+            who, since = running.pop(cpu, (a, first))
+            if who != IDLE_TASK:
+                yield from self._ran(cpu, who, since, t)
+            running[cpu] = (b, t)
+        for cpu, (who, since) in running.items():
+            if who != IDLE_TASK:
+                yield from self._ran(cpu, who, since, last)
 
-    def _ran(self, cpu: int, before: tuple[int, int], end: int) -> Iterator[dict[str, Any]]:
-        task, start = before
+    def _ran(self, cpu: int, task: int, start: int, end: int) -> Iterator[dict[str, Any]]:
         yield _span(self.task_name(task), _CPUS, cpu, start, end)
         yield _span(f"on CPU {cpu}", _TASKS, task, start, end)
 

@@ -250,6 +250,7 @@ def describe_all(res: Results) -> dict[str, Any]:
 
 
 def make(about: Mapping[str, Any], metrics: Mapping[str, Array]) -> Results:
+    """Return results from what `describe_all` returned, and the numbers."""
     info = {
         n: Metric(**{k: v for k, v in m.items() if k != "shape"})
         for n, m in about["metrics"].items()

@@ -66,9 +66,7 @@ class Simulation(Results):
         known = [f"{r.kernel}, {r.case}" for r in self.recordings]
         raise unknown_name("recording", f"{kernel}, {case}", known)
 
-    def to_perfetto(
-        self, path: Any, *, kernel: str | None = None, case: str | None = None
-    ) -> None:
+    def to_perfetto(self, path: Any, *, kernel: str | None = None, case: str | None = None) -> None:
         """Write one recording as a trace that https://ui.perfetto.dev opens; needs ``record=True``.
 
         Parameters
@@ -329,12 +327,19 @@ def _attrs(
         "parameters": {n: p.value for n, p in load.parameters_on(machine).items()},
         "noise": float(noise),
         "slice": "llc" if sliced else None,
+        "power": _power(machine),
         "warmup_s": (raw["warmup_ns"][:, :, 0, 0] * 1e-9).tolist(),
         "axes": {
             **{f"idle_{x}": per_state for x in ("usage", "time_s", "above", "below")},
             "cpu_busy": ["cpu", list(range(raw["busy"].shape[-1]))],
         },
     }
+
+
+def _power(machine: Machine) -> str:
+    """Return how much the power numbers are worth."""
+    said = [s.removeprefix("power: ") for s in machine.sources if s.startswith("power")]
+    return "; ".join(said) or f"not known for {machine.name}: power and energy are missing"
 
 
 def _recordings(

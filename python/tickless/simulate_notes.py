@@ -49,10 +49,6 @@ def notes(
         yield from _bistable(raw["reported"][..., 0], cells)
     yield from _ends(raw, cells)
     yield from _edges(raw["idle_period_ns"], machine, kernels, cells)
-    if not np.isfinite(raw["power_w"]).any():
-        yield f"power: {machine.name} has no power numbers, so power and energy are missing (NaN)"
-    else:
-        yield from (s for s in machine.sources if s.startswith("power"))
 
 
 def spread_pct(values: Array) -> Array:

@@ -242,7 +242,13 @@ class Workload:
 
     def _rows(self, machine: str | Machine | None = None) -> list[tuple[str, ...]]:
         return [
-            (p.name, f"{p.value:g}", p.unit, p.summary, "set" if p.name in self.changes else p.source)
+            (
+                p.name,
+                f"{p.value:g}",
+                p.unit,
+                p.summary,
+                "set" if p.name in self.changes else p.source,
+            )
             for p in self.parameters_on(machine).values()
         ]
 

@@ -131,7 +131,8 @@ impl Batch<'_> {
     /// [`Error::InvalidParameter`] before anything runs for what cannot be run; with the kernel and
     /// case in front for a run that comes to a standstill; [`Error::Interrupted`].
     pub fn run(&self, watch: &Watch) -> Result<Vec<Cell>> {
-        let workers = self.check()?;
+        self.check()?;
+        let workers = self.workers()?;
         let mut order: Vec<Job> = self.jobs().collect();
         // The longest first: the last ones to finish are short.
         order.sort_by_key(|j| std::cmp::Reverse(self.effort(j)));
@@ -173,28 +174,35 @@ impl Batch<'_> {
         })
     }
 
-    /// Refuses what cannot run; returns the number of workers.
-    fn check(&self) -> Result<usize> {
+    /// Refuses what cannot run with any seeds.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a noise out of range, too many tasks, or a kernel that does not
+    /// fit the machine.
+    pub fn check(&self) -> Result<()> {
+        if !(self.noise.is_finite() && (0.0..=setup::MAX_NOISE).contains(&self.noise)) {
+            return Err(setup::noise_error(self.noise));
+        }
+        for column in self.columns {
+            column.kernel.settings(self.machine.topology.ncpus() as i64)?;
+        }
+        let size = |row: &Row| setup::check_size(&row.plan).map_err(|e| placed(e, None, &row.case));
+        self.rows.iter().try_for_each(size)
+    }
+
+    /// Returns how many runs may go on at the same time.
+    fn workers(&self) -> Result<usize> {
         let cells = self.columns.len() * self.rows.len();
-        if cells == 0 || self.seeds.is_empty() || self.seeds.len() % cells != 0 {
+        if cells == 0 || self.seeds.is_empty() || !self.seeds.len().is_multiple_of(cells) {
             return Err(Error::invalid(
                 "repeats",
                 format!("{} seeds for {cells} pairs of kernel and case", self.seeds.len()),
             ));
         }
-        if !(self.noise.is_finite() && (0.0..=setup::MAX_NOISE).contains(&self.noise)) {
-            return Err(setup::noise_error(self.noise));
-        }
         if self.threads == Some(0) {
             return Err(Error::invalid("threads", "at least one thread is needed, found 0"));
         }
-        for column in self.columns {
-            column.kernel.settings(self.machine.topology.ncpus() as i64)?;
-        }
         let most = self.rows.iter().map(|r| self.bytes(&r.plan)).max().unwrap_or(0);
-        for row in self.rows {
-            setup::check_size(&row.plan).map_err(|e| placed(e, None, &row.case))?;
-        }
         let fit = (BUDGET / most.max(1)).max(1);
         let wanted = self.threads.unwrap_or_else(rayon::current_num_threads);
         Ok(wanted.min(fit).min(self.seeds.len()))

@@ -75,7 +75,7 @@ impl Batch {
             false => Ok((machine.clone(), whole(machine, workload, cases)?)),
         })?;
         let parts = if sliced { machine.topology.nllcs() as u32 } else { 1 };
-        Ok(Self {
+        let made = Self {
             machine: part,
             kernels,
             rows,
@@ -85,7 +85,9 @@ impl Batch {
             warmup: warmup_ns,
             window: window_ns,
             record,
-        })
+        };
+        made.batch(&[], &made.columns(&[]), None).check()?;
+        Ok(made)
     }
 
     /// Simulated time of all runs together, ns.

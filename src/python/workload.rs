@@ -7,7 +7,7 @@ use super::machine::Machine;
 use crate::error::Result;
 use crate::machine;
 use crate::workload::{
-    self, Better, Case, End, Mean, Parameters, Plan, Report, WORKLOADS, WorkloadEntry,
+    self, Better, Case, Mean, Parameters, Plan, Report, WORKLOADS, WorkloadEntry,
 };
 
 /// A workload with changed parameters; `tickless.Workload` is the public face.
@@ -105,26 +105,6 @@ impl Workload {
     fn case(&self, machine: &Machine, text: &str) -> PyResult<(String, i64)> {
         let case = self.entry.case(&machine.inner, text)?;
         Ok((case.label, case.value))
-    }
-
-    /// Tasks, warm-up, window and end of the plan of a case.
-    fn outline<'py>(
-        &self,
-        py: Python<'py>,
-        machine: &Machine,
-        label: String,
-        value: i64,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let machine = &*machine.inner;
-        let plan =
-            py.detach(|| self.plan(machine, &Case { label, value }, &self.fitted(machine)?))?;
-        let d = PyDict::new(py);
-        d.set_item("tasks", plan.tasks.len())?;
-        d.set_item("programs", plan.programs.iter().map(|p| p.name.as_str()).collect::<Vec<_>>())?;
-        d.set_item("warmup_ns", plan.warmup)?;
-        d.set_item("window_ns", plan.window)?;
-        d.set_item("ends_by_itself", matches!(plan.end, End::AllExit(_)))?;
-        Ok(d)
     }
 }
 
