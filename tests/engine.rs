@@ -19,11 +19,22 @@ fn pairs(n: u32, work: i64) -> Plan {
     let user = |ns| Op::Run(Amount::ns(ns));
     let client = plan.program(
         "client",
-        [Op::Kernel(Amount::ns(work)), Op::Send { to: there, reply: None }, user(100), Op::Receive(back), Op::Count(trips)],
+        [
+            Op::Kernel(Amount::ns(work)),
+            Op::Send { to: there, reply: None },
+            user(100),
+            Op::Receive(back),
+            Op::Count(trips),
+        ],
     );
     let server = plan.program(
         "server",
-        [Op::Receive(there), Op::Kernel(Amount::ns(work)), Op::Send { to: back, reply: None }, user(100)],
+        [
+            Op::Receive(there),
+            Op::Kernel(Amount::ns(work)),
+            Op::Send { to: back, reply: None },
+            user(100),
+        ],
     );
     for group in 0..n {
         let handles = [plan.channel(Channel::connection()), plan.channel(Channel::connection())];
@@ -60,7 +71,8 @@ fn show() {
         println!(
             "{m} {k} {n}: {:.2} us/trip per pair; ev {} = {:.2} M/s; wakes/trip {:.2} switches {:.2} invol {:.2} blocks {:.2} remote {:.2} mig {:.3}",
             o.elapsed as f64 * f64::from(n) / trips as f64 / 1e3,
-            c(Count::Events), c(Count::Events) as f64 / wall / 1e6,
+            c(Count::Events),
+            c(Count::Events) as f64 / wall / 1e6,
             c(Count::Wakeups) as f64 / trips as f64,
             c(Count::Switches) as f64 / trips as f64,
             c(Count::Involuntary) as f64 / trips as f64,
@@ -68,6 +80,8 @@ fn show() {
             c(Count::RemoteWakeups) as f64 / trips as f64,
             c(Count::Migrations) as f64 / trips as f64,
         );
-        for s in &o.spent { assert_eq!(s.busy + s.overhead + s.idle, o.elapsed); }
+        for s in &o.spent {
+            assert_eq!(s.busy + s.overhead + s.idle, o.elapsed);
+        }
     }
 }

@@ -17,8 +17,8 @@ pub struct Clocks {
     counted: Vec<bool>,
     /// Speed by number of awake cores, as a fraction of [`FULL`].
     bins: Vec<u64>,
-    /// The clock does depend on how many are awake.
-    varies: bool,
+    /// Domains whose clock has changed since a CPU last looked, by CPU.
+    stale: Vec<bool>,
 }
 
 impl Clocks {
@@ -38,7 +38,7 @@ impl Clocks {
             .map(|n| FULL * u64::from(machine.clock.permille(n.max(1))) / 1000)
             .collect();
         let mut clocks = Self {
-            varies: bins.windows(2).any(|w| w[0] != w[1]),
+            stale: vec![true; ncpus],
             domain,
             awake: vec![0; domains],
             threads: vec![0; ncores],
@@ -58,12 +58,19 @@ impl Clocks {
         self.counted[c] = awake;
         let threads = &mut self.threads[core as usize];
         let domain = &mut self.awake[self.domain[c] as usize];
+        let before = self.bins[*domain as usize];
         if awake {
             *threads += 1;
             *domain += u32::from(*threads == 1);
         } else {
             *threads -= 1;
             *domain -= u32::from(*threads == 0);
+        }
+        if self.bins[*domain as usize] != before {
+            let changed = self.domain[c];
+            for (stale, &domain) in self.stale.iter_mut().zip(&self.domain) {
+                *stale |= domain == changed;
+            }
         }
     }
 
@@ -123,7 +130,8 @@ impl Sim<'_> {
     /// Begins work on a CPU, at the speed it has now.
     #[inline]
     pub(super) fn begin(&mut self, c: usize, kind: super::cpu::Kind, work: i64) {
-        if self.clock.varies {
+        if self.clock.stale[c] {
+            self.clock.stale[c] = false;
             self.rates[c] = self.rate(c);
         }
         let rate = self.rates[c];

@@ -116,7 +116,9 @@ pub struct Cpu {
     /// The next tick, or when it would be.
     pub next_tick: i64,
     /// Own timers: time, then task or [`BACKGROUND`].
-    pub timers: BinaryHeap<Reverse<(i64, u32)>>,
+    timers: BinaryHeap<Reverse<(i64, u32)>>,
+    /// The next of them.
+    timer_at: i64,
     /// A reschedule or wake-list interrupt arrives.
     pub irq_at: i64,
     /// The slice timer fires.
@@ -183,6 +185,7 @@ impl Cpu {
             tick_on: true,
             next_tick: first_tick,
             timers: BinaryHeap::new(),
+            timer_at: NEVER,
             irq_at: NEVER,
             slice_at: NEVER,
             wake_list: Vec::new(),
@@ -219,23 +222,33 @@ impl Cpu {
     /// Returns the time of the next own timer.
     #[inline]
     pub fn next_timer(&self) -> i64 {
-        self.timers.peek().map_or(NEVER, |&Reverse((t, _))| t)
+        self.timer_at
+    }
+
+    /// Sets a timer.
+    pub fn set_timer(&mut self, at: i64, id: u32) {
+        self.timers.push(Reverse((at, id)));
+        self.timer_at = self.timer_at.min(at);
+    }
+
+    /// Takes the next timer that is due.
+    pub fn take_timer(&mut self, now: i64) -> Option<u32> {
+        if self.timer_at > now {
+            return None;
+        }
+        let Reverse((_, id)) = self.timers.pop()?;
+        self.timer_at = self.timers.peek().map_or(NEVER, |&Reverse((t, _))| t);
+        Some(id)
     }
 
     /// Returns when the CPU has to be looked at again.
     #[inline]
     pub fn next_event(&self) -> i64 {
-        let mut t = self.act.end.min(self.irq_at);
         if self.act.kind == Kind::Exit {
             return self.act.end;
         }
-        if let Some(&Reverse((timer, _))) = self.timers.peek() {
-            t = t.min(timer);
-        }
-        if self.tick_on {
-            t = t.min(self.next_tick);
-        }
-        t.min(self.slice_at)
+        let tick = if self.tick_on { self.next_tick } else { NEVER };
+        self.act.end.min(self.irq_at).min(self.timer_at).min(tick).min(self.slice_at)
     }
 
     /// Returns what a sibling sees.

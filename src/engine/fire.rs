@@ -3,8 +3,6 @@
 //! At equal times the end of the activity comes first, then interrupts of other CPUs, own timers, the
 //! slice timer and the tick, one per call.
 
-use std::cmp::Reverse;
-
 use super::cpu::{BACKGROUND, Kind, Reason};
 use super::metrics::Count;
 use super::sim::Sim;
@@ -105,15 +103,11 @@ impl Sim<'_> {
     /// Moves due timers to the list of tasks to be woken; returns the work of housekeeping timers.
     pub(super) fn collect_timers(&mut self, c: usize) -> i64 {
         let mut work = 0;
-        while let Some(&Reverse((t, id))) = self.cpus[c].timers.peek() {
-            if t > self.now {
-                break;
-            }
-            self.cpus[c].timers.pop();
+        while let Some(id) = self.cpus[c].take_timer(self.now) {
             if id == BACKGROUND {
                 work += self.prices.costs.background_work;
                 let next = self.now + self.background_gap(c);
-                self.cpus[c].timers.push(Reverse((next, BACKGROUND)));
+                self.cpus[c].set_timer(next, BACKGROUND);
             } else {
                 self.cpus[c].due.push(id);
             }

@@ -1,7 +1,5 @@
 //! The idle loop of one CPU: preparing, asking the governor, entering, leaving, and the books.
 
-use std::cmp::Reverse;
-
 use super::cpu::{Kind, NONE, Reason};
 use super::metrics::{Count, record};
 use super::record::Happening;
@@ -284,7 +282,7 @@ impl Sim<'_> {
     /// Puts a timer of a task on its CPU.
     pub(super) fn set_timer(&mut self, c: usize, at: i64, id: u32) {
         debug_assert_ne!(id, NONE);
-        self.cpus[c].timers.push(Reverse((at, id)));
+        self.cpus[c].set_timer(at, id);
     }
 }
 

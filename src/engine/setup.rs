@@ -58,6 +58,8 @@ pub struct Outcome {
     pub elapsed: i64,
     /// The workload ended by itself.
     pub finished: bool,
+    /// Events of the whole run, warm-up included.
+    pub events: u64,
     /// What happened, if it was to be written down.
     pub recorder: Option<Recorder>,
 }
@@ -184,6 +186,7 @@ pub fn run_for(setup: &Setup<'_>, span: Span, seed: &Seed, watch: &Watch) -> Res
         tasks: after.1.iter().zip(&before.1).map(|(a, b)| a.since(b)).collect(),
         elapsed: sim.now - warmup,
         finished,
+        events: sim.events,
         recorder: sim.recorder.take(),
         metrics: sim.metrics,
     })

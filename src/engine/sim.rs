@@ -82,6 +82,8 @@ pub struct Sim<'a> {
     pub(super) alive: u32,
     pub(super) starts: Vec<(i64, u32)>,
     pub(super) started: usize,
+    /// Events so far.
+    pub events: u64,
     /// What broke the run.
     pub(super) broken: Option<Error>,
 }
@@ -122,7 +124,7 @@ impl<'a> Sim<'a> {
                 } else {
                     prices.costs.background_period * (c as i64 + 1) / ncpus as i64
                 };
-                cpu.timers.push(std::cmp::Reverse((at, BACKGROUND)));
+                cpu.set_timer(at, BACKGROUND);
             }
             cpus.push(cpu);
         }
@@ -179,6 +181,7 @@ impl<'a> Sim<'a> {
             alive: plan.tasks.len() as u32,
             starts: Vec::new(),
             started: 0,
+            events: 0,
             broken: None,
         };
         sim.power_on();
@@ -247,6 +250,7 @@ impl<'a> Sim<'a> {
                 seen = self.now;
             }
         }
+        self.events += events;
         self.metrics.add(Count::Events, events as i64);
         if self.alive > 0 {
             self.now = until;

@@ -11,12 +11,15 @@ pub const NEVER: i64 = i64::MAX;
 /// Most slots that are scanned instead of kept in a tree (measured: 35 ns against 47 at 8 slots).
 const LINEAR: usize = 16;
 
+/// A time and whose it is.
+type Entrant = (i64, u32);
+
 /// The times of all slots.
 #[derive(Debug)]
 pub struct Slots {
-    times: Vec<i64>,
-    /// Winner of each match: node i plays nodes 2i and 2i + 1, leaves are the slots. Empty if linear.
-    winners: Vec<u32>,
+    /// Linear: one entrant per slot. Tree: node i has the winner of nodes 2i and 2i + 1, leaves last.
+    nodes: Vec<Entrant>,
+    /// Number of leaves; 0 if linear.
     leaves: usize,
 }
 
@@ -24,57 +27,48 @@ impl Slots {
     /// Returns so many slots without events.
     pub fn new(n: usize) -> Self {
         let leaves = if n <= LINEAR { 0 } else { n.next_power_of_two() };
-        let mut slots =
-            Self { times: vec![NEVER; n.max(leaves)], winners: vec![0; leaves], leaves };
-        for node in (1..leaves).rev() {
-            slots.winners[node] = slots.play(node);
+        let mut nodes: Vec<Entrant> = vec![(NEVER, 0); if leaves == 0 { n } else { 2 * leaves }];
+        for (slot, node) in nodes[leaves..].iter_mut().enumerate() {
+            node.1 = slot as u32;
         }
-        slots
+        for node in (1..leaves).rev() {
+            nodes[node] = nodes[2 * node];
+        }
+        Self { nodes, leaves }
     }
 
     /// Returns the earliest time and its slot, the lowest one among equals.
     #[inline]
     pub fn first(&self) -> (i64, usize) {
-        if self.leaves == 0 {
-            let mut best = 0;
-            for i in 1..self.times.len() {
-                if self.times[i] < self.times[best] {
-                    best = i;
-                }
-            }
-            (self.times[best], best)
+        let best = if self.leaves == 0 {
+            self.nodes.iter().fold((NEVER, 0), |best, &one| if one.0 < best.0 { one } else { best })
         } else {
-            let best = self.winners[1] as usize;
-            (self.times[best], best)
-        }
+            self.nodes[1]
+        };
+        (best.0, best.1 as usize)
     }
 
     /// Sets the time of a slot.
     #[inline]
     pub fn set(&mut self, slot: usize, time: i64) {
-        if self.times[slot] == time {
+        let mut node = self.leaves + slot;
+        if self.nodes[node].0 == time {
             return;
         }
-        self.times[slot] = time;
+        self.nodes[node].0 = time;
         if self.leaves == 0 {
             return;
         }
-        let mut node = (self.leaves + slot) / 2;
-        while node >= 1 {
-            self.winners[node] = self.play(node);
+        // The winner so far stays in registers: each match reads only the other side.
+        let mut winner = self.nodes[node];
+        while node > 1 {
+            let other = self.nodes[node ^ 1];
+            // The left side wins ties.
+            let loses = other.0 < winner.0 || (other.0 == winner.0 && node & 1 == 1);
+            winner = if loses { other } else { winner };
             node /= 2;
+            self.nodes[node] = winner;
         }
-    }
-
-    #[inline]
-    fn play(&self, node: usize) -> u32 {
-        let (left, right) = (self.entrant(2 * node), self.entrant(2 * node + 1));
-        if self.times[right as usize] < self.times[left as usize] { right } else { left }
-    }
-
-    #[inline]
-    fn entrant(&self, node: usize) -> u32 {
-        if node >= self.leaves { (node - self.leaves) as u32 } else { self.winners[node] }
     }
 }
 

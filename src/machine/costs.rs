@@ -77,7 +77,7 @@ pub struct Costs {
     pub scale_permille: u32,
     /// One write of a model-specific register in the switch path; 0 = none counted.
     pub wrmsr: i64,
-    /// Refill after a state that flushes the private caches: a quarter of the lines of the
+    /// Refill after a state that flushes the private caches: one in sixteen of the lines of the
     /// second-level cache \[guess\], each at [`Costs::fill_l3_ps`].
     pub l2_flush_refill: i64,
     /// Refilling one 64-byte line from the second-level cache, ps \[guess\].
@@ -170,7 +170,7 @@ impl Costs {
     /// What [`Costs::l2_flush_refill`] is for a second-level cache of this size.
     pub fn flush_refill(&self, l2_kib: u32) -> i64 {
         let lines = i64::from(l2_kib) * 1024 / 64;
-        lines.saturating_mul(self.fill_l3_ps) / 4 / 1000
+        lines.saturating_mul(self.fill_l3_ps) / 16 / 1000
     }
 }
 
@@ -187,8 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_private_cache_comes_back_after_a_flush() {
-        // 256 KiB are 4096 lines; 1024 of them at 5 ns.
-        assert_eq!(Costs::default().flush_refill(256), 5120);
+    fn a_part_of_the_private_cache_comes_back_after_a_flush() {
+        // 256 KiB are 4096 lines; 256 of them at 5 ns.
+        assert_eq!(Costs::default().flush_refill(256), 1280);
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers that were fitted on baseline columns, in one table: `calibration.toml`.
 //!
-//! Per machine one factor, per workload and machine at most two numbers; never on a column that a
-//! prediction is compared with.
+//! Per workload and machine at most two numbers; never on a column that a prediction is compared with.
+//! The one factor of a machine is [`crate::machine::Costs::scale_permille`].
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -16,8 +16,7 @@ const TABLE: &str = include_str!("calibration.toml");
 pub struct Fit {
     /// The machine.
     pub machine: String,
-    /// The workload; empty: every workload of the machine.
-    #[serde(default)]
+    /// The workload.
     pub workload: String,
     /// The baseline rows it was fitted on; empty for numbers that are taken over or guessed.
     #[serde(default)]
@@ -44,10 +43,8 @@ pub fn fits() -> Result<Vec<Fit>> {
     Ok(table.fit)
 }
 
-/// Returns parameters and values of a workload on a machine, those of the machine first.
+/// Returns parameters and values of a workload on a machine.
 pub(super) fn overrides(workload: &str, machine: &str) -> Result<Vec<(String, f64)>> {
-    let mut found: Vec<Fit> = fits()?;
-    found.retain(|f| f.machine == machine && (f.workload.is_empty() || f.workload == workload));
-    found.sort_by_key(|f| !f.workload.is_empty());
-    Ok(found.into_iter().flat_map(|f| f.set).collect())
+    let own = |f: &Fit| f.machine == machine && f.workload == workload;
+    Ok(fits()?.into_iter().filter(own).flat_map(|f| f.set).collect())
 }

@@ -34,9 +34,9 @@ pub(super) fn settle(plan: &mut Plan, machine: &Machine) {
     plan.window = if crowded { 300_000_000 } else { 400_000_000 };
 }
 
-/// Returns the paths of a workload with a parameter `block`.
+/// Returns the paths of a workload with a parameter `block`, at pace 1: the engine scales paths.
 pub(super) fn paths(p: &Parameters) -> Result<Paths> {
-    Ok(Paths { block: Some(p.paced("block")?), ..Paths::default() })
+    Ok(Paths { block: Some(p.ns("block")?), ..Paths::default() })
 }
 
 /// Adds a client and a server that share two connections: handle 0 takes requests to the server,

@@ -5,16 +5,30 @@
 
 mod calibration;
 mod check;
+mod dbench;
+mod deathstar;
+mod disk;
 mod exchange;
+mod hackbench;
 mod hogs;
+mod jobs;
+mod lmbench;
 mod model;
+mod nas;
 mod parameter;
 mod periodic;
 mod pingpong;
+mod pipetest;
 mod plan;
+mod pollbench;
 mod program;
 mod schbench;
+mod server;
+mod stream;
 mod tbench;
+mod tcp;
+mod udp;
+mod unixbench;
 
 pub use calibration::{Fit, fits};
 pub use check::{MAX_TASKS, check};
@@ -26,16 +40,51 @@ pub use program::{
     REGISTERS, Row, Spread, Task, TaskClass,
 };
 
+use parameter::SEGMENT;
+
 use crate::catalogue;
 use crate::error::Result;
 
-/// Every workload, in the order of the docs.
+/// Every workload: those with published figures, the neutral ones of the 2018 report, and building blocks.
 pub const WORKLOADS: &[WorkloadEntry] = &[
+    tbench::TBENCH,
+    schbench::SCHBENCH,
+    hackbench::HACKBENCH,
+    udp::NETPERF,
+    udp::SOCKPERF,
+    tcp::RR,
+    tcp::STREAM,
+    dbench::DBENCH,
+    stream::STREAM_10,
+    stream::STREAM_100,
+    unixbench::ALL,
+    unixbench::DHRY2REG,
+    unixbench::SYSCALLS,
+    unixbench::PIPES,
+    unixbench::SPAWNS,
+    unixbench::EXECLS,
+    server::YCSB,
+    deathstar::DEATHSTAR,
+    lmbench::CTXSW,
+    lmbench::COMM,
+    tbench::OLD,
+    pollbench::POLLBENCH,
+    server::PGBENCH_RO,
+    server::PGBENCH_RW,
+    server::SIEGE,
+    pipetest::PIPETEST,
+    jobs::KERNBENCH,
+    jobs::GITSOURCE,
+    nas::NAS_MPI,
+    nas::NAS_OMP,
+    disk::FIO_RANDRW,
+    disk::FIO_SEQWRITE,
+    disk::FIO_SEQREAD_4K,
+    disk::FIO_SEQREAD_32K,
+    disk::XFSREPAIR,
+    disk::SQLITE,
     pingpong::PIPE,
     pingpong::TCP,
-    tbench::TBENCH,
-    tbench::OLD,
-    schbench::SCHBENCH,
     hogs::HOGS,
     periodic::PERIODIC,
 ];

@@ -83,8 +83,8 @@ pub const COMMON: &[Parameter] = &[
         default: 1.0,
         unit: "1",
         summary: "factor on all work that is not copying: slower instructions, mitigations",
-        source: "a property of the machine and its kernel configuration, fitted once per machine; \
-                 1 is the Skylake client of the 2018 report",
+        source: "the factor on kernel paths of the machine, `costs.scale_permille`; 1 is the Skylake \
+                 client of the 2018 report",
         least: 1e-3,
         most: 1e3,
     },
@@ -116,12 +116,14 @@ impl Parameters {
         Self { values: all.map(|p| (*p, p.default)).collect() }
     }
 
-    /// Returns the values for a machine: defaults, and the calibration table where it has rows.
+    /// Returns the values for a machine: its pace, and the calibration table where it has rows.
     ///
     /// # Errors
-    /// Never for the table that ships: a test reads all of it.
+    /// [`Error::InvalidParameter`] for a machine with an impossible factor; never for the table that
+    /// ships: a test reads all of it.
     pub fn fitted(entry: &WorkloadEntry, machine: &Machine) -> Result<Self> {
         let mut found = Self::defaults(entry);
+        found.set("pace", f64::from(machine.costs.scale_permille) / 1000.0)?;
         for (name, value) in calibration::overrides(entry.name, &machine.name)? {
             found.set(&name, value)?;
         }

@@ -1,9 +1,9 @@
 //! Periodic tasks: each wakes by timer at fixed times, computes a little, and sleeps again.
 //!
 //! Timers are the one wake-up that an idle governor can foresee, so this is the case in which a deep
-//! state costs nothing but its exit latency. What is measured is the time from one wake-up to the
-//! next: its 99th percentile less the period is the jitter. Source: the pattern of cyclictest, of
-//! audio players and of control loops.
+//! state costs nothing but its exit latency. What is measured is how late the task runs: the time from
+//! the due time, which the timer leaves as the note of the task, to its first instruction. Source: the
+//! pattern of cyclictest, of audio players and of control loops.
 
 use super::exchange::{MOST, solid};
 use super::model::doubling;
@@ -23,10 +23,10 @@ pub(super) const PERIODIC: WorkloadEntry = WorkloadEntry {
     name: "periodic",
     aliases: &["cyclictest"],
     summary: "tasks that a timer wakes at fixed times to compute a little",
-    essay: "No messages. Idle periods end by timer; the interval between wake-ups shows the exit \
-            latency and queueing behind other tasks.",
+    essay: "No messages. Idle periods end by timer; the lateness of a task is the exit latency, and \
+            queueing behind other tasks.",
     report: Report {
-        metric: "interval p99",
+        metric: "latency p99",
         unit: "us",
         better: Better::Lower,
         mean: Mean::Arithmetic,
@@ -34,7 +34,7 @@ pub(super) const PERIODIC: WorkloadEntry = WorkloadEntry {
         style: "mmtests",
         row: "tasks",
         prefix: "",
-        measure: Measure::Quantile { latency: "interval", q: 0.99, scale: 1e-3 },
+        measure: Measure::Quantile { latency: "late", q: 0.99, scale: 1e-3 },
     },
     more: &[Report {
         metric: "throughput",
@@ -57,9 +57,8 @@ fn plan(_: &Machine, case: &Case, p: &Parameters) -> Result<Plan> {
     let tasks = case.count("tasks", MOST)?;
     let period = p.ns("period")?;
     let mut plan = Plan { warmup: 100_000_000, window: 1_000_000_000, ..Plan::default() };
-    let (periods, interval) = (plan.counter("periods"), plan.latency("interval"));
-    let ops =
-        [Op::Stamp, p.run("runtime")?, Op::Count(periods), Op::Every(period), Op::Record(interval)];
+    let (periods, late) = (plan.counter("periods"), plan.latency("late"));
+    let ops = [Op::Every(period), Op::Record(late), p.run("runtime")?, Op::Count(periods)];
     let program = plan.program("periodic", solid(ops));
     for group in 0..tasks {
         // Starts are spread over one period, as those of independent programs are.
