@@ -2,16 +2,17 @@
 //! kernel functions on comparable machines.
 //!
 //! `cargo bench --bench sched` prints nanoseconds per operation: the minimum over many short
-//! batches, which a busy machine disturbs least; rates of long runs are per second of CPU time.
+//! batches, which a busy machine disturbs least; rates are those of the fastest of many runs.
+//! Words after `--` select lines that contain one of them: `-- tree` or `-- timeline/cfs/hogs`.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
 
 use tickless::sched::{
-    ByDeadline, ByVruntime, ByVruntimeWithDeadline, Class, Enqueue, Entities, EventColumns, Loop,
-    Op, Order, PathCosts, Policy, Program, Runqueue, Scene, Settings, Sleep, TaskId, TaskSpec,
-    Tree,
+    ByDeadline, ByDeadlineWithSlices, ByVruntime, ByVruntimeWithDeadline, Class, Enqueue, Entities,
+    EventColumns, Loop, Op, Order, PathCosts, Policy, Program, Runqueue, Scene, Settings, Sleep,
+    TaskId, TaskSpec, Tree,
 };
 use tickless::watch::Watch;
 
@@ -22,6 +23,9 @@ const ROUNDS: usize = 600;
 
 /// Operations of a batch: short enough to fall between two interruptions.
 const BATCH: usize = 1000;
+
+/// Runs of a timeline; the fastest counts.
+const RUNS: usize = 25;
 
 /// Carries out [`BATCH`] operations.
 type Batch = Box<dyn FnMut()>;
@@ -282,24 +286,15 @@ fn open_loop(policy: &'static Policy) -> f64 {
     })
 }
 
+/// Million operations per second of the fastest run: short ones, so that some are not disturbed.
 fn rate(mut run: impl FnMut() -> u64) -> f64 {
     let mut best = 0.0f64;
-    for _ in 0..7 {
-        let (wall, cpu) = (Instant::now(), cpu_seconds());
+    for _ in 0..RUNS {
+        let start = Instant::now();
         let done = run();
-        let spent = match (cpu, cpu_seconds()) {
-            (Some(before), Some(after)) => after - before,
-            _ => wall.elapsed().as_secs_f64(),
-        };
-        best = best.max(done as f64 / spent / 1e6);
+        best = best.max(done as f64 / start.elapsed().as_secs_f64() / 1e6);
     }
     best
-}
-
-/// CPU time of this thread, where Linux tells; runs are long enough for its resolution.
-fn cpu_seconds() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split(' ').next()?.parse::<f64>().ok().map(|ns| ns / 1e9)
 }
 
 fn settings(policy: &Policy, features: &[(&str, bool)]) -> Settings {
@@ -361,6 +356,19 @@ fn lines() -> Vec<Line> {
             })
         }),
     );
+    add(
+        "eevdf-7.2",
+        "tree remove + insert, own slices",
+        "1.0",
+        ["53", "101", "139"],
+        Box::new(|n| {
+            tree::<ByDeadlineWithSlices>(n, |t, id, key| {
+                t[id].deadline = key;
+                t[id].vruntime = key ^ 0x5a5a5;
+                t[id].slice = 1_000_000 + id.0 % 4 * 100_000;
+            })
+        }),
+    );
     for (name, picks, sleeps, switches) in POLICIES {
         let p = find(name);
         let by = |f: fn(&Policy, &Settings, usize) -> Batch| -> Box<dyn Fn(usize) -> Batch> {
@@ -398,11 +406,25 @@ const POLICIES: [(&str, Kernel, Kernel, Kernel); 5] = [
 ];
 
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
     // `cargo test --benches` runs this too; there is nothing to check then.
-    if std::env::args().any(|a| a == "--test") {
+    if words.iter().any(|word| word == "--test") {
         return;
     }
-    let lines = lines();
+    let words: Vec<_> = words.into_iter().filter(|word| !word.starts_with("--")).collect();
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|w| name.contains(w.as_str()));
+    run_queues(wanted);
+    timelines(wanted);
+}
+
+fn run_queues(wanted: impl Fn(&str) -> bool) {
+    let mut lines = lines();
+    let yardstick = lines.remove(0);
+    lines.retain(|line| wanted(&line.what));
+    if lines.is_empty() {
+        return;
+    }
+    lines.insert(0, yardstick);
     let figures = SIZES.map(|n| {
         let mut batches: Vec<Batch> = lines.iter().map(|line| (line.build)(n)).collect();
         fastest(&mut batches)
@@ -415,13 +437,15 @@ fn main() {
         }
         println!("  {}", line.bar);
     }
+}
 
-    println!("\nmillion operations per second of CPU time, one thread, no rows; bar 10");
-    let hogs: Vec<Program> = (0..8).map(|i| Program::bursts(i * 1000, &[(1 << 60, 1)])).collect();
-    let short: Vec<Program> = (0..16)
+/// The programs of the closed loops and how long each runs, ns.
+fn closed_loops() -> [(Vec<Program>, i64); 4] {
+    let hogs = (0..8).map(|i| Program::bursts(i * 1000, &[(1 << 60, 1)])).collect();
+    let short = (0..16)
         .map(|i| Program::bursts(i * 1000, &[(9_000 + i * 500, 40_000), (21_000, 90_000 + i)]))
         .collect();
-    let many: Vec<Program> = (0..2000)
+    let many = (0..2000)
         .map(|i| Program::bursts(i * 1000, &[(9_000 + i * 5, 18_000_000), (21_000, 40_000_000)]))
         .collect();
     let pair = |other: u32, first: bool, start: i64| {
@@ -433,21 +457,36 @@ fn main() {
         };
         Program { start, ops, repeat: 0 }
     };
-    let messages: Vec<Program> =
-        (0..4).map(|i| pair(i ^ 1, i % 2 == 0, i64::from(i) * 1000)).collect();
-    println!(
-        "{:<12} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "", "script", "hogs", "bursts", "2000", "pairs"
-    );
-    for (policy, ..) in POLICIES {
-        let p = find(policy);
-        println!(
-            "{policy:<12} {:>8.1} {:>8.1} {:>8.1} {:>8.1} {:>8.1}",
-            open_loop(p),
-            closed_loop(p, &hogs, 2_000_000_000_000),
-            closed_loop(p, &short, 4_000_000_000),
-            closed_loop(p, &many, 1_000_000_000),
-            closed_loop(p, &messages, 10_000_000_000),
-        );
+    let messages = (0..4).map(|i| pair(i ^ 1, i % 2 == 0, i64::from(i) * 1000)).collect();
+    [
+        (hogs, 1_000_000_000_000),
+        (short, 2_000_000_000),
+        (many, 1_000_000_000),
+        (messages, 5_000_000_000),
+    ]
+}
+
+fn timelines(wanted: impl Fn(&str) -> bool) {
+    let cases = ["script", "hogs", "bursts", "2000", "pairs"];
+    let asked = |policy: &str, case: &str| wanted(&format!("timeline/{policy}/{case}"));
+    let mut chosen = POLICIES.map(|(policy, ..)| policy).to_vec();
+    chosen.retain(|policy| cases.iter().any(|case| asked(policy, case)));
+    if chosen.is_empty() {
+        return;
+    }
+    println!("\nmillion operations per second, one thread, no rows; bar 10");
+    println!("{:<12}{}", "", cases.map(|case| format!(" {case:>8}")).concat());
+    let loops = closed_loops();
+    for policy in chosen {
+        print!("{policy:<12}");
+        for (i, case) in cases.iter().enumerate() {
+            let rate = match i.checked_sub(1).map(|i| &loops[i]) {
+                _ if !asked(policy, case) => f64::NAN,
+                None => open_loop(find(policy)),
+                Some((programs, until)) => closed_loop(find(policy), programs, *until),
+            };
+            print!(" {rate:>8.1}");
+        }
+        println!();
     }
 }

@@ -41,6 +41,7 @@ use super::features::Feature;
 use super::order::{ByVruntime, before, earlier};
 use super::record::LATER_COLUMNS;
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
+use super::timeline::On;
 use super::tree::Tree;
 use super::tunables::{
     IDLE_MIN_GRANULARITY, LATENCY, MIN_GRANULARITY, Tunable, WAKEUP_GRANULARITY,
@@ -75,6 +76,7 @@ pub(super) const CFS: Policy = Policy {
     custom_slices: false,
     blank_columns: LATER_COLUMNS,
     build: |settings| Box::new(Cfs::new(settings, true)),
+    drive: &On(|settings| Cfs::new(settings, true)),
 };
 
 /// CFS with the tick test of 6.1 and before.
@@ -84,6 +86,7 @@ pub(super) const CFS_UNCAPPED: Policy = Policy {
     summary: "CFS up to Linux 6.1: slices of heavy tasks may exceed the latency",
     source: "Linux 6.1, kernel/sched/fair.c",
     build: |settings| Box::new(Cfs::new(settings, false)),
+    drive: &On(|settings| Cfs::new(settings, false)),
     ..CFS
 };
 

@@ -7,7 +7,7 @@
 use super::entity::{Entities, TaskId, TaskSpec};
 use super::operation::Operation;
 use super::record::{Happened, Rows, Totals};
-use super::runqueue::{Enqueue, Policy, Resched, Runqueue, Settings, Sleep};
+use super::runqueue::{Enqueue, Resched, Runqueue, Sleep};
 
 /// Where a task is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,18 +21,31 @@ enum Life {
     Gone,
 }
 
+/// What is kept of one task: two neighbouring cache lines.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(128))]
+struct Book {
+    totals: Totals,
+    /// When it became ready, if it waits, ns.
+    ready_since: i64,
+    life: Life,
+}
+
+impl Book {
+    fn new() -> Self {
+        Self { totals: Totals::default(), ready_since: 0, life: Life::New }
+    }
+}
+
 /// A run queue, its tasks and what is known about them.
-pub(super) struct Cpu {
-    rq: Box<dyn Runqueue>,
+pub(super) struct Cpu<R> {
+    rq: R,
     /// What the run queue said after the last operation.
     running: Option<TaskId>,
     resched_waits: bool,
     slice_timer: Option<i64>,
     tasks: Entities,
-    lives: Vec<Life>,
-    /// When each waiting task became ready, ns.
-    ready_since: Vec<i64>,
-    totals: Vec<Totals>,
+    books: Vec<Book>,
     /// Rows, if they are wanted.
     pub rows: Option<Rows>,
     /// Operations that were ignored.
@@ -53,17 +66,15 @@ pub(super) struct Order {
     pub in_kernel: bool,
 }
 
-impl Cpu {
-    pub fn new(policy: &Policy, settings: &Settings, specs: &[TaskSpec], rows: bool) -> Self {
+impl<R: Runqueue> Cpu<R> {
+    pub fn new(rq: R, specs: &[TaskSpec], rows: bool) -> Self {
         let mut cpu = Self {
-            rq: (policy.build)(settings),
+            rq,
             running: None,
             resched_waits: false,
             slice_timer: None,
             tasks: Entities::new(specs),
-            lives: vec![Life::New; specs.len()],
-            ready_since: vec![0; specs.len()],
-            totals: vec![Totals::default(); specs.len()],
+            books: vec![Book::new(); specs.len()],
             rows: rows.then(Rows::default),
             ignored: 0,
             carried_out: 0,
@@ -102,12 +113,12 @@ impl Cpu {
 
     /// Counts one round of a task's program.
     pub fn count_round(&mut self, id: TaskId) {
-        self.totals[id.0 as usize].rounds += 1;
+        self.book(id).totals.rounds += 1;
     }
 
     /// Ends a task that has just blocked for the last time.
     pub fn gone(&mut self, id: TaskId) {
-        self.lives[id.0 as usize] = Life::Gone;
+        self.book(id).life = Life::Gone;
     }
 
     /// Returns true if the operation would be carried out now.
@@ -117,7 +128,7 @@ impl Cpu {
             return self.running().is_some();
         }
         let id = TaskId(task as u32);
-        let life = self.lives[task as usize];
+        let life = self.books[task as usize].life;
         match op {
             Operation::Fork => life == Life::New,
             Operation::Wake | Operation::Swake => life == Life::Blocked,
@@ -157,7 +168,7 @@ impl Cpu {
             let woken = matches!(op, Operation::Wake | Operation::Swake);
             let was_delayed = was_delayed && woken;
             let happened = Happened { t, op, arg: i64::from(id.0), prev, was_delayed };
-            rows.carried_out(self.rq.as_ref(), &self.tasks, happened);
+            rows.carried_out(&self.rq, &self.tasks, happened);
         }
         self.count(op, id, prev, was_delayed, t);
         use Operation::{Block, Resched as Return, Sblock, Yield};
@@ -166,10 +177,10 @@ impl Cpu {
             self.schedule(prev, t);
         }
         if matches!(op, Block | Sblock) && self.tasks[id].on_rq {
-            self.totals[id.0 as usize].delayed_blocks += 1;
+            self.book(id).totals.delayed_blocks += 1;
         }
         if let Some(rows) = &mut self.rows {
-            rows.picked(self.rq.as_ref(), &self.tasks);
+            rows.picked(&self.rq, &self.tasks);
         }
     }
 
@@ -208,31 +219,36 @@ impl Cpu {
         t: i64,
     ) {
         let asked = self.resched_waits();
-        let i = id.0 as usize;
-        let totals = &mut self.totals[i];
+        let book = &mut self.books[id.0 as usize];
+        let totals = &mut book.totals;
         match op {
             Operation::Fork | Operation::Wake | Operation::Swake => {
                 totals.wakeups += 1;
                 totals.delayed_wakeups += i64::from(was_delayed);
                 let preempts = op != Operation::Fork && prev.is_some() && asked;
                 totals.wakeup_preempts += i64::from(preempts);
-                self.lives[i] = Life::Runnable;
-                self.ready_since[i] = t;
+                book.life = Life::Runnable;
+                book.ready_since = t;
             }
             Operation::Block | Operation::Sblock => {
                 totals.blocks += 1;
-                self.lives[i] = Life::Blocked;
+                book.life = Life::Blocked;
             }
-            Operation::Migout => self.lives[i] = Life::Away,
+            Operation::Migout => book.life = Life::Away,
             Operation::Migin => {
                 // A delayed task stays blocked; the preemption test may even have dropped it.
                 let e = &self.tasks[id];
                 let blocked = e.delayed || !e.on_rq;
-                self.lives[i] = if blocked { Life::Blocked } else { Life::Runnable };
-                self.ready_since[i] = t;
+                book.life = if blocked { Life::Blocked } else { Life::Runnable };
+                book.ready_since = t;
             }
             _ => {}
         }
+    }
+
+    #[inline]
+    fn book(&mut self, id: TaskId) -> &mut Book {
+        &mut self.books[id.0 as usize]
     }
 
     fn schedule(&mut self, prev: Option<TaskId>, t: i64) {
@@ -242,16 +258,16 @@ impl Cpu {
             return;
         }
         if let Some(p) = prev {
-            let i = p.0 as usize;
-            if self.lives[i] == Life::Runnable {
-                self.totals[i].preempted += 1;
-                self.ready_since[i] = t;
+            let book = self.book(p);
+            if book.life == Life::Runnable {
+                book.totals.preempted += 1;
+                book.ready_since = t;
             }
         }
         if let Some(n) = next {
-            let i = n.0 as usize;
-            let waited = t - self.ready_since[i];
-            let totals = &mut self.totals[i];
+            let book = self.book(n);
+            let waited = t - book.ready_since;
+            let totals = &mut book.totals;
             totals.switch_ins += 1;
             totals.wait += waited;
             totals.max_wait = totals.max_wait.max(waited);
@@ -260,7 +276,7 @@ impl Cpu {
 
     /// Returns the totals with CPU time counted up to `end`.
     pub fn totals(&self, end: i64) -> Vec<Totals> {
-        let mut all = self.totals.clone();
+        let mut all: Vec<Totals> = self.books.iter().map(|book| book.totals).collect();
         for (i, totals) in all.iter_mut().enumerate() {
             totals.exec = self.tasks.ledger(TaskId(i as u32)).sum_exec;
         }

@@ -9,12 +9,32 @@ use std::ops::{Index, IndexMut};
 use super::o1::Interactivity;
 use super::weights::{self, IDLE_WEIGHT, Weight};
 
-/// "No entity" in the links of the tree.
-pub(super) const NIL: u32 = u32::MAX;
+/// "No entity" in links: the place of an unused entity in front of the tasks, so that what hangs
+/// below a leaf can be read and written like everything else. It is never red.
+pub(super) const NIL: u32 = 0;
 
 /// Number of a task in its arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub u32);
+
+impl TaskId {
+    /// Returns the task a link leads to, which must not be [`NIL`].
+    #[inline]
+    pub(super) fn of_link(link: u32) -> Self {
+        Self(link - 1)
+    }
+
+    /// Returns the link that leads to the task.
+    #[inline]
+    pub(super) fn link(self) -> u32 {
+        self.0 + 1
+    }
+
+    #[inline]
+    fn place(self) -> usize {
+        self.0 as usize + 1
+    }
+}
 
 /// Scheduling class of a task within the fair class (Linux `policy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -157,6 +177,7 @@ impl Entity {
 /// All tasks of a run, shared by its run queues.
 #[derive(Debug, Clone)]
 pub struct Entities {
+    /// The unused entity, then one per task.
     list: Vec<Entity>,
     ledgers: Vec<Ledger>,
     interactivities: Vec<Interactivity>,
@@ -166,7 +187,7 @@ impl Entities {
     /// Returns an arena with one new, not yet queued entity per task.
     pub fn new(tasks: &[TaskSpec]) -> Self {
         Self {
-            list: tasks.iter().map(Entity::new).collect(),
+            list: [&TaskSpec::default()].into_iter().chain(tasks).map(Entity::new).collect(),
             ledgers: vec![Ledger::default(); tasks.len()],
             interactivities: vec![Interactivity::default(); tasks.len()],
         }
@@ -182,12 +203,12 @@ impl Entities {
 
     /// Returns the number of tasks.
     pub fn len(&self) -> usize {
-        self.list.len()
+        self.ledgers.len()
     }
 
     /// Returns true if there are no tasks.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.ledgers.is_empty()
     }
 
     /// Returns what the task has consumed and is owed.
@@ -205,7 +226,7 @@ impl Entities {
     /// Both parts of a task, to be changed.
     #[inline]
     pub fn both_mut(&mut self, id: TaskId) -> (&mut Entity, &mut Ledger) {
-        (&mut self.list[id.0 as usize], &mut self.ledgers[id.0 as usize])
+        (&mut self.list[id.place()], &mut self.ledgers[id.0 as usize])
     }
 
     /// Returns what the O(1) scheduler keeps of the task.
@@ -220,7 +241,7 @@ impl Entities {
         &mut self.interactivities[id.0 as usize]
     }
 
-    /// All entities as a slice, which the tree keeps in registers while it works.
+    /// All entities as links count them: a slice, which the tree keeps in registers while it works.
     #[inline]
     pub(super) fn nodes(&self) -> &[Entity] {
         &self.list
@@ -236,14 +257,14 @@ impl Index<TaskId> for Entities {
     type Output = Entity;
     #[inline]
     fn index(&self, id: TaskId) -> &Entity {
-        &self.list[id.0 as usize]
+        &self.list[id.place()]
     }
 }
 
 impl IndexMut<TaskId> for Entities {
     #[inline]
     fn index_mut(&mut self, id: TaskId) -> &mut Entity {
-        &mut self.list[id.0 as usize]
+        &mut self.list[id.place()]
     }
 }
 

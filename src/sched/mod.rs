@@ -4,6 +4,7 @@
 
 mod cfs;
 mod cfs_rules;
+mod closed_loop;
 mod cpu;
 mod eevdf;
 mod eevdf_delayed;
@@ -28,7 +29,9 @@ pub use operation::{
     CLASSES, Event, EventColumns, MAX_TASKS, MAX_TIME, OPERATIONS, Operation, TaskColumns,
     check_events, check_tasks, tasks_from_columns,
 };
-pub use order::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Order, before, earlier};
+pub use order::{
+    ByDeadline, ByDeadlineWithSlices, ByVruntime, ByVruntimeWithDeadline, Order, before, earlier,
+};
 pub use program::{
     OPS, Op, PathCosts, Program, ProgramColumns, check_programs, programs_from_columns,
 };

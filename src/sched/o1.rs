@@ -41,6 +41,7 @@
 
 use super::entity::{Class, Entities, NIL, TaskId};
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
+use super::timeline::On;
 
 /// Static priority of nice 0; the 100 numbers below the nice range are real-time.
 const PRIO_NICE_0: i32 = 120;
@@ -101,6 +102,7 @@ pub(super) const O1: Policy = Policy {
     custom_slices: false,
     blank_columns: BLANK_COLUMNS,
     build: |settings| Box::new(O1Queue::new(settings)),
+    drive: &On(O1Queue::new),
 };
 
 /// What the O(1) scheduler keeps per task.
@@ -162,35 +164,35 @@ impl PriorityArray {
 
     fn first(&self) -> Option<TaskId> {
         let level = self.occupied.trailing_zeros() as usize;
-        self.head.get(level).map(|&head| TaskId(head))
+        self.head.get(level).map(|&head| TaskId::of_link(head))
     }
 
     fn append(&mut self, tasks: &mut Entities, id: TaskId, prio: u8) {
         let level = usize::from(prio) - BEST_PRIO as usize;
         let head = self.head[level];
         if head == NIL {
-            self.head[level] = id.0;
+            self.head[level] = id.link();
             self.occupied |= 1 << level;
-            tasks[id].child = [id.0; 2];
+            tasks[id].child = [id.link(); 2];
             return;
         }
         let tail = tasks.nodes()[head as usize].child[BEFORE];
         tasks[id].child = [tail, head];
-        tasks.nodes_mut()[tail as usize].child[AFTER] = id.0;
-        tasks.nodes_mut()[head as usize].child[BEFORE] = id.0;
+        tasks.nodes_mut()[tail as usize].child[AFTER] = id.link();
+        tasks.nodes_mut()[head as usize].child[BEFORE] = id.link();
     }
 
     fn remove(&mut self, tasks: &mut Entities, id: TaskId, prio: u8) {
         let level = usize::from(prio) - BEST_PRIO as usize;
         let [before, after] = tasks[id].child;
-        if after == id.0 {
+        if after == id.link() {
             self.head[level] = NIL;
             self.occupied &= !(1 << level);
             return;
         }
         tasks.nodes_mut()[before as usize].child[AFTER] = after;
         tasks.nodes_mut()[after as usize].child[BEFORE] = before;
-        if self.head[level] == id.0 {
+        if self.head[level] == id.link() {
             self.head[level] = after;
         }
     }

@@ -113,13 +113,15 @@ pub fn check_events(policy: &Policy, ntasks: usize, columns: EventColumns) -> Re
         }
     }
     let mut last = 0;
+    let mut events = Vec::with_capacity(n);
     for i in 0..n {
         let event = event_at(columns, i)?;
         check_event(policy, ntasks, &event, last)
             .map_err(|reason| Error::invalid(format!("events[{i}]"), reason))?;
         last = event.t;
+        events.push(event);
     }
-    (0..n).map(|i| event_at(columns, i)).collect()
+    Ok(events)
 }
 
 fn event_at(columns: EventColumns, i: usize) -> Result<Event> {

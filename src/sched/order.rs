@@ -1,4 +1,4 @@
-//! Virtual times in order, and the three orders a tree can have.
+//! Virtual times in order, and the orders a tree can have.
 
 use super::entity::Entity;
 
@@ -18,6 +18,8 @@ pub fn earlier(a: i64, b: i64) -> i64 {
 pub trait Order {
     /// The remembered value.
     type Summary: Copy + PartialEq;
+    /// Whether many entities contribute the same, so that taking one out often changes nothing.
+    const TIES: bool = false;
     /// Key of the entity.
     fn key(e: &Entity) -> i64;
     /// What the entity itself contributes.
@@ -84,13 +86,47 @@ impl Order for ByVruntimeWithDeadline {
     }
 }
 
-/// Sorted by deadline, with the least virtual run time and the extreme slices of the subtree:
-/// EEVDF from 6.6 on.
+/// Sorted by deadline, with the least virtual run time of the subtree: EEVDF from 6.6 on while all
+/// slices are equal.
 #[derive(Debug)]
 pub enum ByDeadline {}
 
 impl Order for ByDeadline {
+    type Summary = i64;
+    #[inline]
+    fn key(e: &Entity) -> i64 {
+        e.deadline
+    }
+    #[inline]
+    fn own(e: &Entity) -> i64 {
+        e.vruntime
+    }
+    #[inline]
+    fn stored(e: &Entity) -> i64 {
+        e.least
+    }
+    #[inline]
+    fn store(e: &mut Entity, least: i64) {
+        e.least = least;
+    }
+    #[inline]
+    fn join(a: i64, b: i64) -> i64 {
+        earlier(a, b)
+    }
+    #[inline]
+    fn rests_on(whole: i64, part: i64) -> bool {
+        whole == part
+    }
+}
+
+/// Sorted by deadline, with the least virtual run time and the extreme slices of the subtree: EEVDF
+/// once tasks have slices of their own.
+#[derive(Debug)]
+pub enum ByDeadlineWithSlices {}
+
+impl Order for ByDeadlineWithSlices {
     type Summary = (i64, u32, u32);
+    const TIES: bool = true;
     #[inline]
     fn key(e: &Entity) -> i64 {
         e.deadline

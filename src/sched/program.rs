@@ -42,6 +42,9 @@ pub struct Program {
     pub repeat: u64,
 }
 
+/// Most operations of all programs together: their places are counted in 32 bits.
+const MAX_OPS: usize = u32::MAX as usize;
+
 /// Prices of kernel paths, ns of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PathCosts {
@@ -167,6 +170,11 @@ pub fn check_programs(ntasks: usize, programs: &[Program]) -> Result<()> {
             expected: ntasks,
             found: programs.len(),
         });
+    }
+    let ops: usize = programs.iter().map(|p| p.ops.len()).sum();
+    if ops > MAX_OPS {
+        let reason = format!("{ops} operations in all; at most {MAX_OPS} are supported");
+        return Err(Error::invalid("programs", reason));
     }
     for (i, program) in programs.iter().enumerate() {
         check_program(ntasks, program)

@@ -7,6 +7,7 @@
 
 use super::entity::{Class, Entities, TaskId};
 use super::features::{Feature, Features};
+use super::timeline::Drive;
 use super::tunables::{Tunable, Tunables, factor};
 use crate::catalogue::{self, Named};
 use crate::error::{Error, Result};
@@ -214,6 +215,8 @@ pub struct Policy {
     pub blank_columns: &'static [&'static str],
     /// Builds an empty run queue.
     pub build: fn(&Settings) -> Box<dyn Runqueue>,
+    /// Its timeline.
+    pub(super) drive: &'static dyn Drive,
 }
 
 impl Named for Policy {

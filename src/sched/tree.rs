@@ -10,6 +10,7 @@
 //! An [`Order`] says what the key is and what each node remembers about its subtree. The links
 //! live in the entities, so nothing is allocated, and a task is in at most one tree.
 
+use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
 use super::entity::{Entities, Entity, NIL, TaskId};
@@ -37,7 +38,7 @@ impl<O> Default for Tree<O> {
 
 #[inline]
 fn some(link: u32) -> Option<TaskId> {
-    if link == NIL { None } else { Some(TaskId(link)) }
+    if link == NIL { None } else { Some(TaskId::of_link(link)) }
 }
 
 /// The entity a link leads to.
@@ -53,7 +54,7 @@ fn at_mut(nodes: &mut [Entity], link: u32) -> &mut Entity {
 
 #[inline]
 fn is_red(nodes: &[Entity], link: u32) -> bool {
-    link != NIL && at(nodes, link).red
+    at(nodes, link).red
 }
 
 /// Returns the side on which `child` hangs below `parent`.
@@ -102,16 +103,39 @@ impl<O: Order> Tree<O> {
 
     /// Returns the next entity in order.
     pub fn successor(tasks: &Entities, id: TaskId) -> Option<TaskId> {
+        let id = id.link();
         let nodes = tasks.nodes();
-        let right = at(nodes, id.0).child[RIGHT];
+        let right = at(nodes, id).child[RIGHT];
         if right != NIL {
             return some(extreme(nodes, right, LEFT));
         }
-        let (mut below, mut above) = (id.0, at(nodes, id.0).parent);
+        let (mut below, mut above) = (id, at(nodes, id).parent);
         while above != NIL && at(nodes, above).child[RIGHT] == below {
             (below, above) = (above, at(nodes, above).parent);
         }
         some(above)
+    }
+
+    /// Returns the first entity in order whose contribution passes; a set of entities must pass if
+    /// one of them does.
+    #[inline]
+    pub fn first_passing(
+        &self,
+        tasks: &Entities,
+        passes: impl Fn(O::Summary) -> bool,
+    ) -> Option<TaskId> {
+        let nodes = tasks.nodes();
+        let mut link = self.root;
+        while link != NIL {
+            let node = at(nodes, link);
+            let [left, right] = node.child;
+            let in_left = (left != NIL) & passes(O::stored(at(nodes, left)));
+            if !in_left & passes(O::own(node)) {
+                break;
+            }
+            link = select_unpredictable(in_left, left, right);
+        }
+        some(link)
     }
 
     /// Calls `visit` for every entity in order.
@@ -123,19 +147,37 @@ impl<O: Order> Tree<O> {
         }
     }
 
+    /// Returns the same tree with what another order remembers; both must sort alike.
+    pub fn remembering<P: Order>(self, tasks: &mut Entities) -> Tree<P> {
+        let Self { root, leftmost, rightmost, .. } = self;
+        Tree::<P>::recompute_all(tasks.nodes_mut(), root);
+        Tree { root, leftmost, rightmost, order: PhantomData }
+    }
+
+    /// Recomputes what the nodes of a subtree remember.
+    fn recompute_all(nodes: &mut [Entity], link: u32) {
+        if link != NIL {
+            for child in at(nodes, link).child {
+                Self::recompute_all(nodes, child);
+            }
+            Self::recompute(nodes, link);
+        }
+    }
+
     /// Inserts an entity that is in no tree; an equal key stays to its left.
     #[inline]
     pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
+        let id = id.link();
         let nodes = tasks.nodes_mut();
-        let node = at_mut(nodes, id.0);
+        let node = at_mut(nodes, id);
         let (key, own) = (O::key(node), O::own(node));
         node.child = [NIL; 2];
         O::store(node, own);
         let last = self.rightmost;
         if last != NIL && !before(key, O::key(at(nodes, last))) {
             Self::spread(nodes, last, own);
-            self.rightmost = id.0;
-            return self.link(nodes, id.0, last, RIGHT);
+            self.rightmost = id;
+            return self.link(nodes, id, last, RIGHT);
         }
         let (mut parent, mut link, mut side) = (NIL, self.root, LEFT);
         let mut first = true;
@@ -146,17 +188,15 @@ impl<O: Order> Tree<O> {
             first &= side == LEFT;
             (parent, link) = (link, node.child[side]);
         }
-        if first {
-            self.leftmost = id.0;
-        }
+        self.leftmost = select_unpredictable(first, id, self.leftmost);
         if parent == NIL {
-            (self.root, self.rightmost) = (id.0, id.0);
-            let node = at_mut(nodes, id.0);
+            (self.root, self.rightmost) = (id, id);
+            let node = at_mut(nodes, id);
             node.parent = NIL;
             node.red = false;
             return;
         }
-        self.link(nodes, id.0, parent, side);
+        self.link(nodes, id, parent, side);
     }
 
     /// Hangs a new node below its parent and restores the balance.
@@ -207,23 +247,62 @@ impl<O: Order> Tree<O> {
                 }
                 continue;
             }
-            let mut top = parent;
-            if at(nodes, parent).child[1 - side] == node {
-                self.rotate(nodes, parent, side);
-                top = node;
-            }
-            self.rotate(nodes, grand, 1 - side);
+            let top = self.restructure(nodes, grand, parent, node, side);
             at_mut(nodes, top).red = false;
             at_mut(nodes, grand).red = true;
             return;
         }
     }
 
+    /// Rotates the middle one of `grand`, its child `parent` on `side` and that one's child `node`
+    /// to the top, by one rotation or two, and returns it.
+    ///
+    /// Which of the two cases it is cannot be guessed, so that both take the same path: with one
+    /// rotation, what a second would move is put where it is.
+    #[inline]
+    fn restructure(
+        &mut self,
+        nodes: &mut [Entity],
+        grand: u32,
+        parent: u32,
+        node: u32,
+        side: usize,
+    ) -> u32 {
+        let other = 1 - side;
+        let inner = at(nodes, parent).child[other] == node;
+        let above = at(nodes, grand).parent;
+        let whole = O::stored(at(nodes, grand));
+        let on_side = at(nodes, node).child[side];
+        let on_other = at(nodes, node).child[other];
+        let beside = at(nodes, parent).child[other];
+        let top = select_unpredictable(inner, node, parent);
+        let outer = select_unpredictable(inner, parent, node);
+        let to_outer = select_unpredictable(inner, on_side, on_other);
+        let to_grand = select_unpredictable(inner, on_other, beside);
+        self.replace_child(nodes, above, grand, top);
+        at_mut(nodes, to_outer).parent = outer;
+        at_mut(nodes, to_grand).parent = grand;
+        let e = at_mut(nodes, outer);
+        e.child[other] = to_outer;
+        e.parent = top;
+        let e = at_mut(nodes, grand);
+        e.child[side] = to_grand;
+        e.parent = top;
+        let e = at_mut(nodes, top);
+        e.child[side] = outer;
+        e.child[other] = grand;
+        e.parent = above;
+        O::store(e, whole);
+        Self::recompute(nodes, outer);
+        Self::recompute(nodes, grand);
+        top
+    }
+
     /// Moves `down` towards `side`; its other child takes its place.
     #[inline]
     fn rotate(&mut self, nodes: &mut [Entity], down: u32, side: usize) {
-        let Entity { parent, child, .. } = *at(nodes, down);
-        let up = child[1 - side];
+        let node = at(nodes, down);
+        let (parent, up) = (node.parent, node.child[1 - side]);
         self.replace_child(nodes, parent, down, up);
         let whole = O::stored(at(nodes, down));
         let node = at_mut(nodes, up);
@@ -234,76 +313,76 @@ impl<O: Order> Tree<O> {
         let node = at_mut(nodes, down);
         node.parent = up;
         node.child[1 - side] = inner;
-        if inner != NIL {
-            at_mut(nodes, inner).parent = down;
-        }
+        at_mut(nodes, inner).parent = down;
         Self::recompute(nodes, down);
     }
 
     #[inline]
     fn replace_child(&mut self, nodes: &mut [Entity], parent: u32, old: u32, new: u32) {
-        if parent == NIL {
-            self.root = new;
-        } else {
-            let child = &mut at_mut(nodes, parent).child;
-            child[usize::from(child[RIGHT] == old)] = new;
-        }
+        // Above the root is the unused entity, where it does no harm.
+        let child = &mut at_mut(nodes, parent).child;
+        child[usize::from(child[RIGHT] == old)] = new;
+        self.root = if parent == NIL { new } else { self.root };
     }
 
-    /// Recomputes what a node remembers from its children; returns true if it changed.
+    /// Recomputes what a node remembers from its children.
     #[inline]
-    fn recompute(nodes: &mut [Entity], link: u32) -> bool {
+    fn recompute(nodes: &mut [Entity], link: u32) {
         if size_of::<O::Summary>() == 0 {
-            return false;
+            return;
         }
         let node = at(nodes, link);
-        let mut summary = O::own(node);
-        for child in node.child {
-            if child != NIL {
-                summary = O::join(summary, O::stored(at(nodes, child)));
-            }
-        }
-        let changed = summary != O::stored(node);
-        O::store(at_mut(nodes, link), summary);
-        changed
+        let ([left, right], own) = (node.child, O::own(node));
+        // What is missing repeats the node itself, which changes nothing and saves two guesses.
+        O::store(at_mut(nodes, NIL), own);
+        let below = O::join(O::stored(at(nodes, left)), O::stored(at(nodes, right)));
+        O::store(at_mut(nodes, link), O::join(own, below));
     }
 
-    /// Takes a contribution out, upward from `link`, until nothing changes or `end` is reached.
+    /// Takes a contribution out, upward from `link`, until it does not matter or `end` is reached.
     #[inline]
     fn withdraw(nodes: &mut [Entity], mut link: u32, end: u32, part: O::Summary) {
-        while link != end
-            && O::rests_on(O::stored(at(nodes, link)), part)
-            && Self::recompute(nodes, link)
-        {
+        if size_of::<O::Summary>() == 0 {
+            return;
+        }
+        // Whether it matters to the first, smallest set is hard to guess, and to the next ones not.
+        while link != end {
+            let whole = O::stored(at(nodes, link));
+            Self::recompute(nodes, link);
+            if O::TIES && O::stored(at(nodes, link)) == whole {
+                return;
+            }
             link = at(nodes, link).parent;
+            if !O::rests_on(O::stored(at(nodes, link)), part) {
+                return;
+            }
         }
     }
 
     /// Removes an entity that is in this tree.
     #[inline]
     pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
+        let id = id.link();
         let nodes = tasks.nodes_mut();
-        let node = at(nodes, id.0);
+        let node = at(nodes, id);
         let (own, Entity { child: [left, right], parent, red, .. }) = (O::own(node), *node);
         if left != NIL && right != NIL {
-            self.remove_inner(nodes, id.0);
+            self.remove_inner(nodes, id);
             return;
         }
         // An extreme node has at most one child, and that is a single red leaf.
-        if self.leftmost == id.0 {
-            self.leftmost = if right == NIL { parent } else { right };
-        }
-        if self.rightmost == id.0 {
-            self.rightmost = if left == NIL { parent } else { left };
-        }
-        let only = if left == NIL { right } else { left };
-        self.replace_child(nodes, parent, id.0, only);
+        let (first, last) = (self.leftmost == id, self.rightmost == id);
+        let after = select_unpredictable(right == NIL, parent, right);
+        let before = select_unpredictable(left == NIL, parent, left);
+        self.leftmost = select_unpredictable(first, after, self.leftmost);
+        self.rightmost = select_unpredictable(last, before, self.rightmost);
+        let only = select_unpredictable(left == NIL, right, left);
+        self.replace_child(nodes, parent, id, only);
         Self::withdraw(nodes, parent, NIL, own);
-        if only != NIL {
-            let only = at_mut(nodes, only);
-            only.parent = parent;
-            only.red = false;
-        } else if !red && parent != NIL {
+        let below = at_mut(nodes, only);
+        below.parent = parent;
+        below.red = false;
+        if (only == NIL) & !red & (parent != NIL) {
             self.repair_black(nodes, parent);
         }
     }
@@ -317,9 +396,7 @@ impl<O: Order> Tree<O> {
         let hole = if heir == right { heir } else { heir_parent };
         if heir != right {
             at_mut(nodes, heir_parent).child[LEFT] = orphan;
-            if orphan != NIL {
-                at_mut(nodes, orphan).parent = heir_parent;
-            }
+            at_mut(nodes, orphan).parent = heir_parent;
             at_mut(nodes, heir).child[RIGHT] = right;
             at_mut(nodes, right).parent = heir;
         }
@@ -356,8 +433,10 @@ impl<O: Order> Tree<O> {
                 self.rotate(nodes, parent, side);
                 sibling = at(nodes, parent).child[1 - side];
             }
-            let nephews = at(nodes, sibling).child;
-            if !is_red(nodes, nephews[LEFT]) && !is_red(nodes, nephews[RIGHT]) {
+            let near = at(nodes, sibling).child[side];
+            let far = at(nodes, sibling).child[1 - side];
+            let far_red = is_red(nodes, far);
+            if !(far_red | is_red(nodes, near)) {
                 at_mut(nodes, sibling).red = true;
                 short = parent;
                 parent = at(nodes, short).parent;
@@ -367,17 +446,14 @@ impl<O: Order> Tree<O> {
                 }
                 continue;
             }
-            if !is_red(nodes, nephews[1 - side]) {
-                at_mut(nodes, nephews[side]).red = false;
-                at_mut(nodes, sibling).red = true;
-                self.rotate(nodes, sibling, 1 - side);
-                sibling = at(nodes, parent).child[1 - side];
-            }
-            let far = at(nodes, sibling).child[1 - side];
-            at_mut(nodes, sibling).red = at(nodes, parent).red;
+            let nephew = select_unpredictable(far_red, far, near);
+            let colour = at(nodes, parent).red;
+            let top = self.restructure(nodes, parent, sibling, nephew, 1 - side);
+            // The other one below is `parent`, the one here the sibling or the far nephew.
             at_mut(nodes, parent).red = false;
-            at_mut(nodes, far).red = false;
-            self.rotate(nodes, parent, side);
+            let outer = at(nodes, top).child[1 - side];
+            at_mut(nodes, outer).red = false;
+            at_mut(nodes, top).red = colour;
             return;
         }
     }
@@ -386,7 +462,9 @@ impl<O: Order> Tree<O> {
 #[cfg(test)]
 mod tests {
     use super::super::entity::TaskSpec;
-    use super::super::order::{ByVruntime, ByVruntimeWithDeadline, earlier};
+    use super::super::order::{
+        ByDeadline, ByDeadlineWithSlices, ByVruntime, ByVruntimeWithDeadline, earlier,
+    };
     use super::*;
 
     type Deadlines = Tree<ByVruntimeWithDeadline>;
@@ -444,6 +522,26 @@ mod tests {
             tree.for_each(&tasks, |id| seen.push(id));
             assert_eq!(seen.len(), inside.iter().filter(|&&i| i).count());
             assert!(seen.windows(2).all(|w| !before(tasks[w[1]].vruntime, tasks[w[0]].vruntime)));
+        }
+    }
+
+    #[test]
+    fn another_order_remembers_what_was_there_before() {
+        let mut tasks = Entities::new(&[TaskSpec::default(); 50]);
+        let (mut tree, mut rng) = (Tree::<ByDeadline>::default(), 3);
+        for i in 0..50 {
+            let e = &mut tasks[TaskId(i)];
+            e.deadline = (next(&mut rng) % 1000) as i64;
+            e.slice = 1000 + (next(&mut rng) % 1000) as u32;
+            tree.insert(&mut tasks, TaskId(i));
+        }
+        let mut tree = tree.remembering::<ByDeadlineWithSlices>(&mut tasks);
+        for gone in 0..49 {
+            let slices = (gone..50).map(|i| tasks[TaskId(i)].slice);
+            let extremes = (slices.clone().min(), slices.max());
+            let (_, shortest, longest) = tree.summary(&tasks).unwrap();
+            assert_eq!((Some(shortest), Some(longest)), extremes);
+            tree.remove(&mut tasks, TaskId(gone));
         }
     }
 

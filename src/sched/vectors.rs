@@ -5,7 +5,7 @@
 
 use super::cfs_rules::{CfsRules, QueueLoad, TickVerdict};
 use super::eevdf::Eevdf;
-use super::eevdf_delayed::{DelayedEevdf, Version};
+use super::eevdf_delayed::{DelayedEevdf, Kernel, V6_12, V7_2, Version};
 use super::entity::{Class, Entities, Entity, TaskId, TaskSpec};
 use super::features::Feature;
 use super::runqueue::{Enqueue, Pick, Policy, Resched, Runqueue, Settings};
@@ -27,8 +27,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("snapshot", snapshot_2023),
     ("vlen_6_12", calc_delta_fair),
     ("vlen_7_2", vlen_7_2),
-    ("snapshot_6_12", |v| snapshot_delayed(Version::V6_12, v)),
-    ("snapshot_7_2", |v| snapshot_delayed(Version::V7_2, v)),
+    ("snapshot_6_12", |v| snapshot_delayed::<V6_12>(v)),
+    ("snapshot_7_2", |v| snapshot_delayed::<V7_2>(v)),
 ];
 
 /// Applies a rule to vectors that lie in one row, cut at `ends`; the results have the same form.
@@ -230,15 +230,15 @@ fn unique_ideal(tasks: &Entities, eligible: &[bool], choice: Option<TaskId>) -> 
     if rivals.count() == 1 { i64::from(choice.0) } else { -2 }
 }
 
-fn snapshot_delayed(version: Version, v: &[i64]) -> Option<Vec<i64>> {
+fn snapshot_delayed<K: Kernel>(v: &[i64]) -> Option<Vec<i64>> {
     let (&[factor, hz, n, curr, protected, reference, lag_of], rest) = v.split_first_chunk()?;
     let (&[nice, vlag, slice, initial, relative, distance], rows) = rest.split_first_chunk()?;
     let mut shot = Snapshot::new([n, curr, protected, lag_of], nice, rows, 4)?;
-    let policy = if version == Version::V6_12 { "eevdf-6.12" } else { "eevdf-7.2" };
+    let policy = if K::VERSION == Version::V6_12 { "eevdf-6.12" } else { "eevdf-7.2" };
     let mut settings = settings(policy, factor, hz)?;
     // Snapshots ask the preemption test alone; an armed timer could ask before it.
     settings.features = settings.features.with(Feature::Hrtick, false);
-    let mut queue = DelayedEevdf::new(version, &settings);
+    let mut queue = DelayedEevdf::<K>::new(&settings);
     let new = shot.new_task();
     let slices = rows.chunks(4).map(|row| row[3]).chain([slice]);
     for (id, slice) in shot.queued().chain([new]).zip(slices) {
@@ -249,7 +249,7 @@ fn snapshot_delayed(version: Version, v: &[i64]) -> Option<Vec<i64>> {
     let tasks = &mut shot.tasks;
     if let Some(c) = shot.curr {
         let (e, ledger) = tasks.both_mut(c);
-        let mark = if version == Version::V6_12 { e.deadline } else { e.vruntime };
+        let mark = if K::VERSION == Version::V6_12 { e.deadline } else { e.vruntime };
         ledger.vlag = if shot.curr_protected { mark } else { mark.wrapping_add(1) };
         ledger.vprot = mark.wrapping_add(i64::from(shot.curr_protected));
     }

@@ -51,6 +51,7 @@ use super::record::LATER_COLUMNS;
 use super::runqueue::{
     Common, Enqueue, Observed, Pick, Policy, Resched, Runqueue, Settings, Sleep,
 };
+use super::timeline::On;
 use super::tree::Tree;
 use super::tunables::BASE_SLICE_2023;
 
@@ -72,6 +73,7 @@ pub(super) const EEVDF: Policy = Policy {
     custom_slices: false,
     blank_columns: LATER_COLUMNS,
     build: |settings| Box::new(Eevdf::new(settings)),
+    drive: &On(Eevdf::new),
 };
 
 /// EEVDF with the curb.

@@ -1,8 +1,10 @@
 //! The pick: the walk of August 2023, and the earliest deadline it was meant to find.
 
+use std::hint::select_unpredictable;
+
 use super::virtual_time::Competitors;
 use super::{Eevdf, Timeline};
-use crate::sched::entity::{Entities, TaskId};
+use crate::sched::entity::{Entities, NIL, TaskId};
 use crate::sched::features::Feature;
 use crate::sched::order::before;
 use crate::sched::runqueue::Pick;
@@ -33,28 +35,25 @@ impl Eevdf {
         }
     }
 
-    /// The walk of the August 2023 kernel.
+    /// The walk of the August 2023 kernel; only its end is a branch, since its way is hard to guess.
     fn walk(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
-        let mut best: Option<TaskId> = None;
-        let mut at = self.tree.root();
-        while let Some(id) = at {
-            let e = &tasks[id];
-            if !self.is_eligible(all, e) {
-                at = Timeline::left(tasks, id);
-                continue;
+        let nodes = tasks.nodes();
+        let (mut best, mut earliest) = (NIL, 0);
+        let mut link = self.tree.root().map_or(NIL, TaskId::link);
+        while link != NIL {
+            let e = &nodes[link as usize];
+            let [left, right] = e.child;
+            let eligible = self.is_eligible(all, e);
+            let better = eligible & ((best == NIL) | before(e.deadline, earliest));
+            best = select_unpredictable(better, link, best);
+            earliest = select_unpredictable(better, e.deadline, earliest);
+            if better & (e.deadline == e.least) {
+                break;
             }
-            if best.is_none_or(|b| before(e.deadline, tasks[b].deadline)) {
-                best = Some(id);
-                if e.deadline == e.least {
-                    break;
-                }
-            }
-            at = match Timeline::left(tasks, id) {
-                Some(left) if tasks[left].least == e.least => Some(left),
-                _ => Timeline::right(tasks, id),
-            };
+            let left_holds = (left != NIL) & (nodes[left as usize].least == e.least);
+            link = select_unpredictable(!eligible | left_holds, left, right);
         }
-        best
+        (best != NIL).then(|| TaskId::of_link(best))
     }
 
     /// The earliest deadline among the eligible, who are a prefix of the tree's order.

@@ -1,13 +1,13 @@
 //! Changes of nice value and slice: out of the queue, changed, in again.
 
-use super::{DelayedEevdf, Version};
+use super::{DelayedEevdf, Kernel, Version};
 use crate::sched::entity::{Entities, TaskId};
 use crate::sched::runqueue::{Enqueue, Resched};
 
 /// Bounds of a custom slice, ns (Linux `__setparam_fair`).
 const SLICE_LIMITS: (i64, i64) = (100_000, 100_000_000);
 
-impl DelayedEevdf {
+impl<K: Kernel> DelayedEevdf<K> {
     /// Takes a queued task out, lets `change` act on it, and puts it back as it was.
     fn change_off_queue(
         &mut self,
@@ -29,7 +29,7 @@ impl DelayedEevdf {
         self.queue.count_in(tasks, id);
         if running {
             self.switch_in(tasks, id, now);
-            if self.queue.version == Version::V6_12 {
+            if K::VERSION == Version::V6_12 {
                 self.protect(tasks, id);
             }
         } else {

@@ -1,11 +1,11 @@
 //! Leaving the queue: sleep, delayed dequeue, the requeue of a delayed task, migration.
 
-use super::{DelayedEevdf, Version};
+use super::{DelayedEevdf, Kernel, Version};
 use crate::sched::entity::{Entities, TaskId};
 use crate::sched::features::Feature;
 use crate::sched::runqueue::Sleep;
 
-impl DelayedEevdf {
+impl<K: Kernel> DelayedEevdf<K> {
     /// The running task blocks: it leaves, or stays as delayed if it is not eligible.
     pub(super) fn block_running(&mut self, tasks: &mut Entities, how: Sleep, now: i64) {
         let Some(curr) = self.queue.common.curr else { return };
@@ -72,7 +72,7 @@ impl DelayedEevdf {
 
     /// A delayed task is woken while still queued.
     pub(super) fn requeue(&mut self, tasks: &mut Entities, id: TaskId, now: i64) {
-        let again = match self.queue.version {
+        let again = match K::VERSION {
             Version::V6_12 => self.requeue_lag_6_12(tasks, id),
             Version::V7_2 => self.requeue_lag_7_2(tasks, id, now),
         };

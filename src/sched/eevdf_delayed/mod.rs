@@ -44,12 +44,14 @@ mod blocking;
 mod preemption;
 mod queue;
 mod slice_timer;
+mod slices;
 mod snapshot;
 
 use super::entity::{Class, Entities, TaskId};
 use super::features::{Feature, Features};
 use super::record::EARLIER_COLUMNS;
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
+use super::timeline::On;
 use super::tunables::BASE_SLICE;
 
 use queue::Queue;
@@ -83,7 +85,8 @@ pub(super) const EEVDF_6_12: Policy = Policy {
     classes: Class::ALL,
     custom_slices: true,
     blank_columns: EARLIER_COLUMNS,
-    build: |settings| Box::new(DelayedEevdf::new(Version::V6_12, settings)),
+    build: |settings| Box::new(DelayedEevdf::<V6_12>::new(settings)),
+    drive: &On(DelayedEevdf::<V6_12>::new),
 };
 
 /// EEVDF of Linux 7.2.
@@ -94,7 +97,8 @@ pub(super) const EEVDF_7_2: Policy = Policy {
     source: "Linux 7.2.13, kernel/sched/fair.c",
     features: &features(true),
     fixed_off: &[],
-    build: |settings| Box::new(DelayedEevdf::new(Version::V7_2, settings)),
+    build: |settings| Box::new(DelayedEevdf::<V7_2>::new(settings)),
+    drive: &On(DelayedEevdf::<V7_2>::new),
     ..EEVDF_6_12
 };
 
@@ -105,22 +109,44 @@ pub(super) enum Version {
     V7_2,
 }
 
+/// A kernel as a type: the rules that differ are chosen when the code is compiled.
+pub(super) trait Kernel: std::fmt::Debug + Send {
+    /// The version it is.
+    const VERSION: Version;
+}
+
+/// Linux 6.12.
+#[derive(Debug)]
+pub(super) enum V6_12 {}
+
+/// Linux 7.2.
+#[derive(Debug)]
+pub(super) enum V7_2 {}
+
+impl Kernel for V6_12 {
+    const VERSION: Version = Version::V6_12;
+}
+
+impl Kernel for V7_2 {
+    const VERSION: Version = Version::V7_2;
+}
+
 /// One CPU's queue under EEVDF with delayed dequeue.
 #[derive(Debug)]
-pub struct DelayedEevdf {
+pub struct DelayedEevdf<K> {
     features: Features,
     /// Base slice divided by the CPU-count factor, ns.
     normalized_slice: i64,
-    queue: Queue,
+    queue: Queue<K>,
     next: Option<TaskId>,
 }
 
-impl DelayedEevdf {
-    pub(super) fn new(version: Version, settings: &Settings) -> Self {
+impl<K: Kernel> DelayedEevdf<K> {
+    pub(super) fn new(settings: &Settings) -> Self {
         Self {
             features: settings.features,
             normalized_slice: settings.tunables.normalized(&BASE_SLICE),
-            queue: Queue::new(version, settings),
+            queue: Queue::new(settings),
             next: None,
         }
     }
@@ -132,7 +158,7 @@ impl DelayedEevdf {
 
     #[inline]
     fn is_7_2(&self) -> bool {
-        self.queue.version >= Version::V7_2
+        K::VERSION >= Version::V7_2
     }
 
     #[inline]
@@ -192,7 +218,7 @@ impl DelayedEevdf {
     }
 }
 
-impl Runqueue for DelayedEevdf {
+impl<K: Kernel> Runqueue for DelayedEevdf<K> {
     #[inline]
     fn common(&self) -> &Common {
         &self.queue.common

@@ -1,17 +1,17 @@
 //! Protection of the running task, the pick, and what wake-ups may do to them.
 
-use super::{DelayedEevdf, Version};
+use super::{DelayedEevdf, Kernel, Version};
 use crate::sched::entity::{Class, Entities, TaskId};
 use crate::sched::features::Feature;
 use crate::sched::order::{before, earlier};
 use crate::sched::runqueue::{Enqueue, Resched};
 
-impl DelayedEevdf {
+impl<K: Kernel> DelayedEevdf<K> {
     /// Returns true while the task may not be preempted: marked (6.12), inside its interval (7.2).
     #[inline]
     fn is_protected(&self, tasks: &Entities, id: TaskId) -> bool {
         let (e, ledger) = (&tasks[id], tasks.ledger(id));
-        match self.queue.version {
+        match K::VERSION {
             Version::V6_12 => ledger.vlag == e.deadline,
             Version::V7_2 => before(e.vruntime, ledger.vprot),
         }
@@ -19,7 +19,7 @@ impl DelayedEevdf {
 
     /// Returns the protection as it is shown: 1 or 0 (6.12), the end of the interval (7.2).
     pub(super) fn protection(&self, tasks: &Entities, id: TaskId) -> i64 {
-        match self.queue.version {
+        match K::VERSION {
             Version::V6_12 => i64::from(self.is_protected(tasks, id)),
             Version::V7_2 => tasks.ledger(id).vprot,
         }
@@ -28,7 +28,7 @@ impl DelayedEevdf {
     /// Protects the task just switched in.
     pub(super) fn protect(&mut self, tasks: &mut Entities, id: TaskId) {
         let deadline = tasks[id].deadline;
-        match self.queue.version {
+        match K::VERSION {
             Version::V6_12 => tasks.ledger_mut(id).vlag = deadline,
             Version::V7_2 => {
                 let own = i64::from(tasks[id].slice);
@@ -57,7 +57,7 @@ impl DelayedEevdf {
             return;
         }
         let (e, ledger) = tasks.both_mut(id);
-        match self.queue.version {
+        match K::VERSION {
             Version::V6_12 => ledger.vlag = e.deadline.wrapping_add(1),
             Version::V7_2 => ledger.vprot = e.vruntime,
         }
@@ -74,7 +74,7 @@ impl DelayedEevdf {
     /// Returns true if a charge finds that the running task has lost its claim on the CPU.
     #[inline]
     pub(super) fn gives_way(&self, tasks: &Entities, curr: TaskId) -> bool {
-        match self.queue.version {
+        match K::VERSION {
             Version::V6_12 => {
                 self.has(Feature::PreemptShort)
                     && !self.is_protected(tasks, curr)
@@ -96,7 +96,7 @@ impl DelayedEevdf {
             let hint = self.next.filter(|_| hints && self.has(Feature::PickBuddy));
             hint.filter(|&n| self.queue.is_eligible(tasks, n))
         };
-        if self.queue.version == Version::V6_12
+        if K::VERSION == Version::V6_12
             && let Some(hint) = hinted()
         {
             return Some(hint);
@@ -104,7 +104,7 @@ impl DelayedEevdf {
         if self.queue.common.nr == 1 {
             return self.queue.lone(tasks);
         }
-        if self.queue.version >= Version::V7_2
+        if K::VERSION >= Version::V7_2
             && protect
             && let Some(hint) = hinted()
         {
@@ -163,7 +163,7 @@ impl DelayedEevdf {
         }
         let wakee = tasks[id];
         let hintable = how != Enqueue::Fork && !wakee.delayed && !wakee.is_idle();
-        if self.queue.version == Version::V6_12 && self.has(Feature::NextBuddy) && hintable {
+        if K::VERSION == Version::V6_12 && self.has(Feature::NextBuddy) && hintable {
             self.next = Some(id);
         }
         if self.reschedule_is_certain() || !self.has(Feature::WakeupPreemption) {
@@ -179,7 +179,7 @@ impl DelayedEevdf {
             return;
         }
         self.charge(tasks, now);
-        match self.queue.version {
+        match K::VERSION {
             Version::V6_12 => self.compare_6_12(tasks, id, curr),
             Version::V7_2 => self.compare_7_2(tasks, id, curr, how, now),
         }

@@ -1,20 +1,20 @@
 //! The competitors: sums, virtual time, eligibility, lag, placement, and the exact pick.
 
-use super::Version;
+use std::marker::PhantomData;
+
+use super::slices::Timeline;
+use super::{Kernel, Version};
 use crate::sched::entity::{Entities, Entity, TaskId};
 use crate::sched::features::{Feature, Features};
-use crate::sched::order::{ByDeadline, Order, before};
+use crate::sched::order::before;
 use crate::sched::runqueue::{Common, Settings};
-use crate::sched::tree::Tree;
 use crate::sched::tunables::BASE_SLICE;
 use crate::sched::weights;
 
-type Timeline = Tree<ByDeadline>;
-
 /// The tasks of one run queue and the sums that give V.
 #[derive(Debug)]
-pub(in crate::sched) struct Queue {
-    pub version: Version,
+pub(in crate::sched) struct Queue<K> {
+    kernel: PhantomData<K>,
     features: Features,
     base_slice: i64,
     tick: i64,
@@ -37,10 +37,10 @@ pub(in crate::sched) struct Competitors {
     sum_weight: i64,
 }
 
-impl Queue {
-    pub fn new(version: Version, settings: &Settings) -> Self {
+impl<K: Kernel> Queue<K> {
+    pub fn new(settings: &Settings) -> Self {
         Self {
-            version,
+            kernel: PhantomData,
             features: settings.features,
             base_slice: settings.tunables.get(&BASE_SLICE),
             tick: settings.tick,
@@ -56,7 +56,7 @@ impl Queue {
     /// Returns the virtual length of `d` ns: by inverse table in 6.12, by division in 7.2.
     #[inline]
     pub fn vlen(&self, e: &Entity, d: i64) -> i64 {
-        match self.version {
+        match K::VERSION {
             Version::V6_12 => e.vlen(d),
             Version::V7_2 => weights::vlen_exact(d, e.weight),
         }
@@ -65,7 +65,7 @@ impl Queue {
     /// Returns the weight as it counts in the sums; 7.2 keeps the kernel's factor 1024.
     #[inline]
     pub fn weight(&self, e: &Entity) -> i64 {
-        let shift = if self.version >= Version::V7_2 { 10 } else { 0 };
+        let shift = if K::VERSION >= Version::V7_2 { 10 } else { 0 };
         i64::from(e.weight) << shift
     }
 
@@ -114,7 +114,7 @@ impl Queue {
     #[inline]
     fn eligible_at(&self, all: Competitors, vruntime: i64) -> bool {
         let key = vruntime.wrapping_sub(self.zero_vruntime);
-        match self.version {
+        match K::VERSION {
             Version::V6_12 => all.sum_key_weight >= key.wrapping_mul(all.sum_weight),
             Version::V7_2 => {
                 i128::from(all.sum_key_weight) >= i128::from(key) * i128::from(all.sum_weight)
@@ -146,7 +146,10 @@ impl Queue {
     /// Counts a task in; it is about to be put into the tree or the running slot.
     #[inline]
     pub fn count_in(&mut self, tasks: &mut Entities, id: TaskId) {
-        self.custom += u32::from(tasks[id].custom_slice);
+        if tasks[id].custom_slice {
+            self.custom += 1;
+            self.tree.look_after_slices(tasks);
+        }
         self.common.count_in(tasks, id);
     }
 
@@ -169,8 +172,8 @@ impl Queue {
     fn extreme_slices(&self, tasks: &Entities, also: TaskId) -> (i64, i64) {
         let own = tasks[also].slice;
         let mut extremes = (own, own);
-        let running = self.common.competing(tasks).map(|c| ByDeadline::own(&tasks[c]));
-        for (_, shortest, longest) in self.tree.summary(tasks).into_iter().chain(running) {
+        let running = self.common.competing(tasks).map(|c| (tasks[c].slice, tasks[c].slice));
+        for (shortest, longest) in self.tree.slices(tasks).into_iter().chain(running) {
             extremes = (extremes.0.min(shortest), extremes.1.max(longest));
         }
         (i64::from(extremes.0), i64::from(extremes.1))
@@ -208,7 +211,7 @@ impl Queue {
     pub fn lag(&mut self, tasks: &Entities, id: TaskId) -> (i64, i64) {
         let average = self.follow_average(tasks);
         let e = &tasks[id];
-        let limit = match self.version {
+        let limit = match K::VERSION {
             Version::V6_12 => (2 * i64::from(e.slice)).max(self.tick),
             Version::V7_2 => self.slices(tasks, id).1 + self.tick,
         };
@@ -221,13 +224,13 @@ impl Queue {
     pub fn place(&mut self, tasks: &mut Entities, id: TaskId, initial: bool) {
         let average = self.follow_average(tasks);
         let stored = tasks.ledger(id).vlag;
-        let matters = self.version == Version::V6_12 || stored != 0;
+        let matters = K::VERSION == Version::V6_12 || stored != 0;
         let mut lag = 0;
         if self.features.has(Feature::PlaceLag) && self.common.nr > 0 && matters {
             let load = self.competitors(tasks).sum_weight;
             let own = self.weight(&tasks[id]);
             lag = stored.wrapping_mul(load.wrapping_add(own)).wrapping_div(load.max(1));
-            if self.version >= Version::V7_2 && load < own {
+            if K::VERSION >= Version::V7_2 && load < own {
                 self.move_zero(lag.wrapping_neg());
             }
         }
@@ -280,17 +283,6 @@ impl Queue {
         if self.eligible_at(all, tasks[first].vruntime) {
             return Some(first);
         }
-        let mut at = self.tree.root();
-        while let Some(id) = at {
-            let left = Timeline::left(tasks, id);
-            if left.is_some_and(|l| self.eligible_at(all, tasks[l].least)) {
-                at = left;
-            } else if self.eligible_at(all, tasks[id].vruntime) {
-                return at;
-            } else {
-                at = Timeline::right(tasks, id);
-            }
-        }
-        None
+        self.tree.first_passing(tasks, |vruntime| self.eligible_at(all, vruntime))
     }
 }

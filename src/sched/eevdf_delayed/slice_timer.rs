@@ -1,6 +1,6 @@
 //! The slice timer of 7.2 (`HRTICK`): a precise end of slices between ticks.
 
-use super::DelayedEevdf;
+use super::{DelayedEevdf, Kernel};
 use crate::sched::entity::Entities;
 use crate::sched::features::Feature;
 use crate::sched::runqueue::Resched;
@@ -11,7 +11,7 @@ const SHORTEST_DELAY: i64 = 10_000;
 /// A pending timer that expires within so many ns of the new time is left alone, ns.
 const SLACK: i64 = 5_000;
 
-impl DelayedEevdf {
+impl<K: Kernel> DelayedEevdf<K> {
     /// Arms the timer for the running task's deadline if somebody waits.
     #[inline]
     pub(super) fn arm_timer(&mut self, tasks: &Entities, now: i64) {

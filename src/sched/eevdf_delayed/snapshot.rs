@@ -1,9 +1,9 @@
 //! A queue in a given state, and single rules applied to it: for golden function vectors.
 
-use super::{DelayedEevdf, Version};
+use super::{DelayedEevdf, Kernel, Version};
 use crate::sched::entity::{Entities, TaskId};
 
-impl DelayedEevdf {
+impl<K: Kernel> DelayedEevdf<K> {
     /// Fills an empty queue: `curr` runs, the others wait, in this order of arrival.
     pub(in crate::sched) fn restore(
         &mut self,
@@ -29,8 +29,7 @@ impl DelayedEevdf {
 
     /// Returns the end of the interval the running task would get if switched in now (7.2).
     pub(in crate::sched) fn fresh_protection(&mut self, tasks: &mut Entities) -> i64 {
-        let Some(curr) = self.queue.common.curr.filter(|_| self.queue.version >= Version::V7_2)
-        else {
+        let Some(curr) = self.queue.common.curr.filter(|_| K::VERSION >= Version::V7_2) else {
             return 0;
         };
         let before = *tasks.ledger(curr);
