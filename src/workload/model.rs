@@ -247,6 +247,8 @@ impl WorkloadEntry {
     /// [`Error::UnknownName`] with the labels of the table.
     pub fn case(&self, machine: &Machine, text: &str) -> Result<Case> {
         let listed = (self.cases)(machine);
+        // Tables print `mb/sec-1` where the case is called `1`.
+        let text = text.strip_prefix(self.report.prefix).unwrap_or(text);
         if let Some(case) = listed.iter().find(|c| c.label == text) {
             return Ok(case.clone());
         }
