@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tickless import _core
 from tickless._arrays import flag, integer, real, text
 from tickless._progress import Progress
@@ -351,7 +349,7 @@ def _recordings(
 ) -> tuple[Recording, ...]:
     made = []
     for i, columns in enumerate(raw["recordings"]):
-        k, c = np.unravel_index(i, (len(kernels), len(cases)))
+        k, c = divmod(i, len(cases))
         lost = columns.pop("lost")
         made.append(
             Recording(
@@ -359,7 +357,7 @@ def _recordings(
                 case=cases[c],
                 machine=machine.name,
                 states=tuple(max(machine.tables, key=len).names),
-                tasks=tuple(batch.task_names(int(c))),
+                tasks=tuple(batch.task_names(c)),
                 lost=lost,
                 **columns,
             )

@@ -460,12 +460,11 @@ def test_the_list_of_workloads_has_an_entry_for_each_with_its_unit():
 
 @pytest.mark.parametrize("name", [w.name for w in tickless.workloads()])
 def test_every_workload_runs_and_reports_a_number(name):
-    machine = Machine(SKYLAKE)
-    first = Workload(name).cases(machine)[0]
-    window = {"schbench": 0.5, "periodic": 0.05, "hogs": 0.05}.get(name, 0.005)
-    res = simulate(machine, "6.12", name, cases=first, repeats=1, duration_s=window, warmup_s=0.02)
+    first = Workload(name).cases(SKYLAKE)[0]
+    res = simulate(SKYLAKE, "6.1", name, cases=first, repeats=1, warmup_s=0.02)
     assert np.isfinite(res[res.primary]).all()
     assert (res[res.primary] > 0).all()
+    assert not any(n.startswith(("cut", "nothing counted")) for n in res.notes), res.notes
 
 
 def test_a_changed_parameter_changes_the_result_and_the_workload_stays_as_it_was():
