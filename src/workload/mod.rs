@@ -22,6 +22,7 @@ mod pipetest;
 mod plan;
 mod pollbench;
 mod program;
+mod recorded;
 mod schbench;
 mod server;
 mod stream;
@@ -87,6 +88,7 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
     pingpong::TCP,
     hogs::HOGS,
     periodic::PERIODIC,
+    recorded::RECORDED,
 ];
 
 /// Returns the workload called `name`, by name or alias.
