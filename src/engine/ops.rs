@@ -262,12 +262,12 @@ impl Sim<'_> {
     fn every(&mut self, c: usize, id: u32, period: i64) -> Flow {
         let now = self.now;
         let task = &mut self.tasks[id as usize];
-        let last = if task.until < 0 { task.started } else { task.until };
+        let last = if task.due < 0 { task.started } else { task.due };
         let next = last + period;
         task.stamp = next;
+        task.due = next;
         if next <= now {
             // Late: the period that has passed is made up for at once.
-            task.until = next;
             task.ip += 1;
             return Flow::Next;
         }

@@ -205,6 +205,7 @@ impl Sim<'_> {
         task.parent = id;
         task.exited = 0;
         task.until = -1;
+        task.due = -1;
         task.started = now;
         task.cpu = target as u32;
         task.data = (NONE, 0);

@@ -128,6 +128,8 @@ pub struct Task {
     pub then: Then,
     /// A point in time that the operation needs.
     pub until: i64,
+    /// When the last period was due, ns; -1 before the first.
+    pub due: i64,
     /// Task to be woken, its CPU, by its wake list, with the synchronous hint.
     pub wakee: u32,
     /// CPU of the wakee.
@@ -206,6 +208,7 @@ impl Task {
             timed: false,
             then: Then::Retry,
             until: -1,
+            due: -1,
             wakee: NONE,
             target: 0,
             queued: false,

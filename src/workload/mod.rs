@@ -5,6 +5,7 @@
 
 mod calibration;
 mod check;
+mod custom;
 mod dbench;
 mod deathstar;
 mod disk;
@@ -23,16 +24,19 @@ mod plan;
 mod pollbench;
 mod program;
 mod recorded;
+mod rtapp;
 mod schbench;
 mod server;
 mod stream;
 mod tbench;
 mod tcp;
+mod tree;
 mod udp;
 mod unixbench;
 
 pub use calibration::{Fit, fits};
 pub use check::{MAX_TASKS, check};
+pub use custom::Definition;
 pub use model::{Better, Case, Mean, Measure, Outcome, Report, WorkloadEntry};
 pub use parameter::{COMMON, Parameter, Parameters};
 pub use plan::{End, Paths, Plan};
@@ -40,6 +44,7 @@ pub use program::{
     Amount, At, Barrier, Channel, Device, Full, Guard, Layout, MAX_NESTING, Mutex, Op, Program,
     REGISTERS, Row, Spread, Task, TaskClass,
 };
+pub use rtapp::{RTAPP_REPORT, RtApp, Unsupported};
 
 use parameter::SEGMENT;
 
