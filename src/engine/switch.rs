@@ -77,7 +77,7 @@ impl Sim<'_> {
             self.cpus[c].last_task = next;
         }
         let mut price = if prev == NONE { self.prices.costs.switch_in } else { self.prices.switch };
-        price += self.restart_tick(c);
+        price += self.prices.costs.trace_event + self.restart_tick(c);
         price += self.refill(c, next);
         price += self.lock(c, c, self.prices.costs.lock_hold);
         let task = &mut self.tasks[next as usize];

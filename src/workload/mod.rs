@@ -23,6 +23,7 @@ mod pipetest;
 mod plan;
 mod pollbench;
 mod program;
+mod recorded;
 mod rtapp;
 mod schbench;
 mod server;
@@ -92,6 +93,7 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
     pingpong::TCP,
     hogs::HOGS,
     periodic::PERIODIC,
+    recorded::RECORDED,
 ];
 
 /// Returns the workload called `name`, by name or alias.
