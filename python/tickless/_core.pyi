@@ -174,3 +174,45 @@ class Kernel:
     def poll_limit_ns(self, table: IdleTable) -> int | None: ...
 
 def kernels() -> list[dict[str, Any]]: ...
+
+# Workloads and simulation --------------------------------------------------------------------
+
+COUNTS: list[str]
+LATENCY_QUANTILES: list[float]
+LENGTH_QUANTILES: list[float]
+
+@final
+class Workload:
+    def __new__(cls, name: str) -> Workload: ...
+    def replace(self, changes: Sequence[tuple[str, float]]) -> Workload: ...
+    def facts(self) -> dict[str, Any]: ...
+    def parameters(self, machine: Machine | None) -> list[dict[str, Any]]: ...
+    def cases(self, machine: Machine) -> list[tuple[str, int]]: ...
+    def case(self, machine: Machine, text: str) -> tuple[str, int]: ...
+
+def workloads() -> list[dict[str, Any]]: ...
+
+@final
+class Batch:
+    def __new__(
+        cls,
+        machine: Machine,
+        kernels: Sequence[tuple[Kernel, object | None]],
+        workload: Workload,
+        cases: Sequence[tuple[str, int]],
+        *,
+        sliced: bool,
+        noise: float,
+        warmup_ns: int | None,
+        window_ns: int | None,
+        record: bool,
+    ) -> Batch: ...
+    def simulated_ns(self, repeats: int) -> int: ...
+    def task_names(self, case: int) -> list[str]: ...
+    def run(
+        self,
+        seeds: NDArray[np.uint64],
+        *,
+        threads: int | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> dict[str, Any]: ...

@@ -17,7 +17,7 @@ impl Sim<'_> {
         self.set_idle(c, true);
         self.cpus[c].idle_since = self.now;
         self.cpus[c].in_kernel = true;
-        let price = self.prices.costs.prepare_idle;
+        let price = self.prices.costs.prepare_idle + self.prices.costs.trace_event;
         self.begin(c, Kind::Prepare, price);
     }
 

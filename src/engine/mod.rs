@@ -7,6 +7,7 @@
 //! on floating point: the same seed gives the same bits.
 
 mod balance;
+mod batch;
 mod channel;
 mod clock;
 mod contention;
@@ -18,7 +19,9 @@ mod llc;
 mod mask;
 mod metrics;
 mod ops;
+mod parts;
 mod placement;
+mod power;
 mod prices;
 mod record;
 mod setup;
@@ -29,8 +32,10 @@ mod sync;
 mod task;
 mod wake;
 
+pub use batch::{Batch, Cell, Column, LATENCY_QUANTILES, LENGTH_QUANTILES, Row};
 pub use cpu::Spent;
 pub use metrics::{COUNTS, Count, Metrics, StateBooks};
+pub use parts::obstacle;
 pub use record::{Happening, MAX_RECORDS, Recorder};
-pub use setup::{GovernorMaker, MAX_TASKS, Outcome, Setup, run};
+pub use setup::{GovernorMaker, MAX_TASKS, Outcome, Setup, Span, run, run_for};
 pub use task::Books;

@@ -212,13 +212,13 @@ impl<'a> Sim<'a> {
         self.lively = self.plan.tasks.len() as u32;
     }
 
-    /// Lets the run go on until `until`, or until it is over.
+    /// Lets the run go on until `until`, or until it is over; the watch counts simulated ns.
     ///
     /// # Errors
     /// [`Error::Interrupted`], or [`Error::InvalidParameter`] when the workload is found to be in a
     /// deadlock or to go on without time passing.
     pub fn run_until(&mut self, until: i64, watch: &Watch) -> Result<()> {
-        let mut events = 0;
+        let (mut events, mut seen) = (0, self.now);
         loop {
             let (t, slot) = self.slots.first();
             let start = self.starts.get(self.started).map_or(NEVER, |s| s.0);
@@ -246,7 +246,8 @@ impl<'a> Sim<'a> {
                 return Err(self.broken.take().unwrap_or_else(|| self.deadlock()));
             }
             if events % LOOK == 0 {
-                watch.advance(LOOK)?;
+                watch.advance((self.now - seen) as u64)?;
+                seen = self.now;
             }
         }
         self.events += events;
@@ -257,7 +258,7 @@ impl<'a> Sim<'a> {
         for c in 0..self.cpus.len() {
             self.settle(c);
         }
-        Ok(())
+        watch.advance((self.now - seen) as u64)
     }
 
     /// True when every task has exited.

@@ -77,7 +77,7 @@ impl Sim<'_> {
             self.cpus[c].last_task = next;
         }
         let mut price = if prev == NONE { self.prices.costs.switch_in } else { self.prices.switch };
-        price += self.restart_tick(c);
+        price += self.prices.costs.trace_event + self.restart_tick(c);
         price += self.refill(c, next);
         price += self.lock(c, c, self.prices.costs.lock_hold);
         let task = &mut self.tasks[next as usize];
@@ -168,6 +168,7 @@ impl Sim<'_> {
 
     /// Notes a runnable task that waits on a CPU.
     pub(super) fn push_ready(&mut self, c: usize, id: u32) {
+        debug_assert_eq!(self.tasks[id as usize].place, NONE, "task {id} waits twice");
         let ready = &mut self.cpus[c].ready;
         self.tasks[id as usize].place = ready.len() as u32;
         ready.push(id);
@@ -181,6 +182,11 @@ impl Sim<'_> {
             return;
         }
         let ready = &mut self.cpus[c].ready;
+        debug_assert_eq!(
+            ready.get(place as usize),
+            Some(&id),
+            "task {id} does not wait on CPU {c}"
+        );
         ready.swap_remove(place as usize);
         self.waiting -= 1;
         if let Some(&moved) = ready.get(place as usize) {

@@ -25,6 +25,7 @@ mod pipetest;
 mod plan;
 mod pollbench;
 mod program;
+mod recorded;
 mod rtapp;
 mod schbench;
 mod server;
@@ -95,6 +96,7 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
     pingpong::TCP,
     hogs::HOGS,
     periodic::PERIODIC,
+    recorded::RECORDED,
 ];
 
 /// Returns the workload called `name`, by name or alias.

@@ -32,10 +32,17 @@ impl Case {
     pub fn count(&self, things: &str, most: u32) -> Result<u32> {
         match u32::try_from(self.value) {
             Ok(n) if (1..=most).contains(&n) => Ok(n),
-            _ => Err(Error::invalid(
-                "case",
-                format!("{:?} is not a number of {things} from 1 to {most}", self.label),
-            )),
+            _ => {
+                let gb = self.value as f64 * check::TASK_BYTES as f64 / 1e9;
+                let size = match self.value > i64::from(most) {
+                    true => format!("; as many tasks need {gb:.1} GB"),
+                    false => String::new(),
+                };
+                Err(Error::invalid(
+                    "case",
+                    format!("{:?} is not a number of {things} from 1 to {most}{size}", self.label),
+                ))
+            }
         }
     }
 }
@@ -240,6 +247,8 @@ impl WorkloadEntry {
     /// [`Error::UnknownName`] with the labels of the table.
     pub fn case(&self, machine: &Machine, text: &str) -> Result<Case> {
         let listed = (self.cases)(machine);
+        // Tables print `mb/sec-1` where the case is called `1`.
+        let text = text.strip_prefix(self.report.prefix).unwrap_or(text);
         if let Some(case) = listed.iter().find(|c| c.label == text) {
             return Ok(case.clone());
         }
