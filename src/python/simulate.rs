@@ -11,11 +11,10 @@ use super::errors::wrong_type;
 use super::idle_object::{ObjectMaker, Raised};
 use super::kernel::Kernel;
 use super::machine::Machine;
+use super::recording::columns;
 use super::run::{on_this_thread, watched};
 use super::workload::Workload;
-use crate::engine::{
-    self, Cell, Column, GovernorMaker, Happening, MAX_RECORDS, Recorder, Row, StateBooks, obstacle,
-};
+use crate::engine::{self, Cell, Column, GovernorMaker, MAX_RECORDS, Row, StateBooks, obstacle};
 use crate::error::{Error, Result};
 use crate::idle::Governor;
 use crate::idle::foreign::{CFunction, Failure, ForeignMaker};
@@ -98,11 +97,14 @@ impl Batch {
 
     /// Program of each task of a case.
     fn task_names(&self, case: usize) -> PyResult<Vec<&str>> {
-        let Some(row) = self.rows.get(case) else {
-            return Err(Error::invalid("case", format!("no case number {case}")).into());
-        };
-        let name = |t: &Task| row.plan.programs[t.program as usize].name.as_str();
-        Ok(row.plan.tasks.iter().map(name).collect())
+        let programs = self.rows.get(case).map_or(&[][..], |row| &row.plan.programs);
+        let name = |t: &Task| programs[t.program as usize].name.as_str();
+        Ok(self.tasks(case)?.iter().map(name).collect())
+    }
+
+    /// Nice value of each task of a case.
+    fn task_nices(&self, case: usize) -> PyResult<Vec<i8>> {
+        Ok(self.tasks(case)?.iter().map(|t| t.nice).collect())
     }
 
     /// Carries out all runs.
@@ -143,6 +145,12 @@ impl Batch {
 }
 
 impl Batch {
+    fn tasks(&self, case: usize) -> PyResult<&[Task]> {
+        let row = self.rows.get(case);
+        row.map(|row| &row.plan.tasks[..])
+            .ok_or_else(|| Error::invalid("case", format!("no case number {case}")).into())
+    }
+
     fn cells(&self) -> usize {
         self.kernels.len() * self.rows.len()
     }
@@ -222,7 +230,7 @@ impl Batch {
         let repeats = shape[2].max(1);
         let recorders = cells.iter_mut().step_by(repeats).map(|c| c.recorder.take());
         let recordings: Vec<_> =
-            recorders.flatten().map(|r| recording(py, r)).collect::<PyResult<_>>()?;
+            recorders.flatten().map(|r| columns(py, r)).collect::<PyResult<_>>()?;
         out.out.set_item("recordings", recordings)?;
         Ok(out.out)
     }
@@ -250,35 +258,6 @@ impl Shaped<'_> {
             .map_err(|e| Error::invalid(name, format!("result has another shape: {e}")))?;
         self.out.set_item(name, array.into_pyarray(self.py))
     }
-}
-
-/// A recording as columns: time, kind, CPU, and two numbers whose meaning depends on the kind.
-fn recording(py: Python<'_>, recorder: Recorder) -> PyResult<Bound<'_, PyDict>> {
-    let n = recorder.records.len();
-    let mut t = Vec::with_capacity(n);
-    let mut kind = Vec::with_capacity(n);
-    let mut numbers = [Vec::with_capacity(n), Vec::with_capacity(n), Vec::with_capacity(n)];
-    for (at, happening) in recorder.records {
-        let (code, row) = match happening {
-            Happening::Switch { cpu, prev, next } => (0_u8, [cpu, prev, next]),
-            Happening::Waking { cpu, task } => (1, [cpu, task, 0]),
-            Happening::Wakeup { cpu, target, task } => (2, [cpu, task, target]),
-            Happening::IdleEnter { cpu, state } => (3, [cpu, state, 0]),
-            Happening::IdleExit { cpu } => (4, [cpu, 0, 0]),
-        };
-        t.push(at);
-        kind.push(code);
-        numbers.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
-    }
-    let [cpu, a, b] = numbers;
-    let d = PyDict::new(py);
-    d.set_item("t_ns", t.into_pyarray(py))?;
-    d.set_item("kind", kind.into_pyarray(py))?;
-    d.set_item("cpu", cpu.into_pyarray(py))?;
-    d.set_item("a", a.into_pyarray(py))?;
-    d.set_item("b", b.into_pyarray(py))?;
-    d.set_item("lost", recorder.lost)?;
-    Ok(d)
 }
 
 fn whole(machine: &machine::Machine, workload: &Workload, cases: Vec<Case>) -> Result<Vec<Row>> {
