@@ -1,5 +1,6 @@
 //! A long call and the one who waits for it: how far it got, and the wish to stop.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
@@ -7,11 +8,11 @@ use crate::error::{Error, Result};
 /// Shared by the worker threads of one call and whoever waits for them.
 ///
 /// Workers call [`Watch::advance`] every few thousand items: often enough for a stop within 0.2 s,
-/// rarely enough to cost nothing.
-#[derive(Debug, Default)]
+/// rarely enough to cost nothing. A clone is the same watch in other hands.
+#[derive(Debug, Default, Clone)]
 pub struct Watch {
-    stop: AtomicBool,
-    done: AtomicU64,
+    stop: Arc<AtomicBool>,
+    done: Arc<AtomicU64>,
 }
 
 impl Watch {
@@ -24,6 +25,12 @@ impl Watch {
     pub fn advance(&self, items: u64) -> Result<()> {
         self.done.fetch_add(items, Ordering::Relaxed);
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// The same watch with a count of its own: for work that is no part of the progress.
+    #[must_use]
+    pub fn uncounted(&self) -> Self {
+        Self { stop: self.stop.clone(), done: Arc::default() }
     }
 
     /// Asks the workers to stop at their next [`Watch::advance`].

@@ -24,7 +24,7 @@ from tickless.errors import (
 )
 
 if TYPE_CHECKING:
-    from tickless.catalogue import governors, kernels, machines, policies
+    from tickless.catalogue import governors, kernels, machines, policies, workloads
     from tickless.comparison import Comparison, ComparisonSet
     from tickless.example import example_trace
     from tickless.idle_counters import IdleCounters, read_idle_counters
@@ -37,13 +37,16 @@ if TYPE_CHECKING:
     from tickless.published import published, reports
     from tickless.readers import read_benchmark, read_comparison, read_mmtests
     from tickless.reading import read
+    from tickless.recording import Recording
     from tickless.regression import assert_no_regression
     from tickless.replay import Replay, replay
     from tickless.results import Metric, PublishedTable, Results, ResultSet
+    from tickless.simulate import Simulation, simulate
     from tickless.tables.catalogue import styles
     from tickless.timeline import Timeline, timeline
     from tickless.topology import Topology
     from tickless.trace import Trace, read_trace
+    from tickless.workload import Workload
 
 _HOME = {
     # lists
@@ -51,6 +54,7 @@ _HOME = {
     "kernels": "tickless.catalogue",
     "machines": "tickless.catalogue",
     "policies": "tickless.catalogue",
+    "workloads": "tickless.catalogue",
     # results and comparison
     "Comparison": "tickless.comparison",
     "ComparisonSet": "tickless.comparison",
@@ -70,6 +74,11 @@ _HOME = {
     "replay": "tickless.replay",
     # kernels
     "Kernel": "tickless.kernel",
+    # simulate
+    "Recording": "tickless.recording",
+    "Simulation": "tickless.simulate",
+    "Workload": "tickless.workload",
+    "simulate": "tickless.simulate",
     # timeline
     "Timeline": "tickless.timeline",
     "timeline": "tickless.timeline",
@@ -104,16 +113,19 @@ __all__ = [
     "Machine",
     "Metric",
     "PublishedTable",
+    "Recording",
     "Replay",
     "ResultSet",
     "Results",
     "ShapeError",
+    "Simulation",
     "TicklessError",
     "TicklessWarning",
     "Timeline",
     "Topology",
     "Trace",
     "UnknownNameError",
+    "Workload",
     "__version__",
     "assert_no_regression",
     "example_trace",
@@ -134,8 +146,10 @@ __all__ = [
     "read_trace",
     "replay",
     "reports",
+    "simulate",
     "styles",
     "timeline",
+    "workloads",
 ]
 
 if _DEBUG_BUILD:

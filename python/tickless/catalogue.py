@@ -226,6 +226,32 @@ def policies() -> Catalogue:
     return Catalogue("policies", [_entry(d) for d in _core.policies()])
 
 
+def workloads() -> Catalogue:
+    """List the registered workloads.
+
+    Returns
+    -------
+    Catalogue
+        Entries also hold the `essay`, the reported `metric` with its `unit`, and `better`. Where
+        each number is from tells `Workload.describe`.
+
+    Examples
+    --------
+    >>> import tickless
+    >>> tickless.workloads()["tbench"].unit
+    'MB/s'
+    """
+    entries = []
+    for d in _core.workloads():
+        report = d["report"]
+        facts = {"essay": d["essay"], **{k: report[k] for k in ("metric", "unit", "better")}}
+        numbers = _core.Workload(d["name"]).parameters(None)
+        guesses = sum("guess" in p["source"] for p in numbers)
+        source = f"{len(numbers)} numbers, {guesses} of them with a guess"
+        entries.append(Entry(d["name"], d["summary"], tuple(d["aliases"]), source, facts))
+    return Catalogue("workloads", entries, ("metric", "unit", "better"))
+
+
 def _entry(d: dict[str, Any]) -> Entry:
     own = ("name", "summary", "aliases", "source")
     facts = {k: v for k, v in d.items() if k not in own}

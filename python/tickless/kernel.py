@@ -56,6 +56,8 @@ class Kernel:
         Shortest time between two writes of a CPU to its group's load sum; 0 is no limit.
     wrmsr_per_switch : int
         Model-specific registers written in each context switch.
+    switch_permille : int
+        Length of the switch path against that of 6.1, thousandths; a note says if it was measured.
     patches : tuple of str
     features : mapping of str to bool
         By the kernel's names. One that is not here does not exist in this kernel.
@@ -118,6 +120,7 @@ class Kernel:
         "set_tunables",
         "sources",
         "summary",
+        "switch_permille",
         "tunables",
         "wrmsr_per_switch",
     )
@@ -140,6 +143,7 @@ class Kernel:
     queued_wakeup_idle: bool
     load_avg_min_interval_ns: int
     wrmsr_per_switch: int
+    switch_permille: int
     patches: tuple[str, ...]
     features: Mapping[str, bool]
     tunables: Mapping[str, int]
@@ -183,9 +187,9 @@ class Kernel:
             Any of: ``name``, ``label``, ``policy``, ``governor`` (a registered name, ``"none"``, an
             object with ``select`` and ``reflect``, or a C function), ``hz``, ``preemption``,
             ``poll_limit`` (a rule or ns), ``poll_flag``, ``queued_wakeup_group``,
-            ``queued_wakeup_idle``, ``load_avg_min_interval_ns``, ``wrmsr_per_switch``, ``features``
-            and ``tunables`` (mappings; what they do not name stays), and every tunable by its own
-            name, e.g. ``base_slice_ns``.
+            ``queued_wakeup_idle``, ``load_avg_min_interval_ns``, ``wrmsr_per_switch``,
+            ``switch_permille``, ``features`` and ``tunables`` (mappings; what they do not name
+            stays), and every tunable by its own name, e.g. ``base_slice_ns``.
 
         Returns
         -------
@@ -329,6 +333,7 @@ _FIELDS = (
     "queued_wakeup_idle",
     "load_avg_min_interval_ns",
     "wrmsr_per_switch",
+    "switch_permille",
     "patches",
 )
 """What a kernel does, in the order in which it is shown."""

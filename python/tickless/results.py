@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import os
 
     import pandas as pd
+    import xarray as xr
 
     from tickless.comparison import Comparison, ComparisonSet
 
@@ -289,6 +290,46 @@ class Results:
         from tickless.results_io import to_json
 
         return to_json(self, path)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return a dataset with one variable per metric, needs xarray.
+
+        Returns
+        -------
+        xarray.Dataset
+            Dimensions ``kernel``, ``case``, ``repeat``, and those of further axes (``state``,
+            ``cpu``); where metrics have unequal numbers of repeats, ``repeat_N``. Variables carry
+            ``units`` and ``better``.
+        """
+        from tickless.results_export import to_xarray
+
+        return to_xarray(self)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write a Parquet file that `from_parquet` reads back exactly, needs pyarrow.
+
+        Parameters
+        ----------
+        path : str or path
+            One row per sample: metric, kernel, case, repeat, extra, value; the description is in
+            the metadata.
+        """
+        from tickless.results_export import to_parquet
+
+        to_parquet(self, path)
+
+    @classmethod
+    def from_parquet(cls, path: str | os.PathLike[str]) -> Results:
+        """Return the results that `to_parquet` wrote.
+
+        Raises
+        ------
+        InputError
+            If the file is not of that form.
+        """
+        from tickless.results_export import from_parquet
+
+        return from_parquet(path)
 
     @classmethod
     def from_csv(cls, text: str, path: str = "") -> Results:

@@ -173,7 +173,7 @@ def to_csv(res: Results, path: str | os.PathLike[str] | None = None) -> str:
     Values are written with the shortest text that reads back to the same bits.
     """
     out = io.StringIO()
-    out.write(_HEAD + json.dumps(_describe_all(res), ensure_ascii=False) + "\n")
+    out.write(_HEAD + json.dumps(describe_all(res), ensure_ascii=False) + "\n")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("metric", "kernel", "case", "repeat", "extra", "value"))
     for name, a in res.metrics.items():
@@ -211,7 +211,7 @@ def to_json(res: Results, path: str | os.PathLike[str] | None = None) -> str:
         n: [None if math.isnan(v) else v for v in a.ravel().tolist()]
         for n, a in res.metrics.items()
     }
-    about = {**_describe_all(res), "values": values}
+    about = {**describe_all(res), "values": values}
     return _deliver(json.dumps(about, ensure_ascii=False) + "\n", path)
 
 
@@ -229,12 +229,12 @@ def from_json(text: str, path: str = "") -> Results:
         metrics = {
             n: np.array(about["values"][n], dtype=np.float64).reshape(s) for n, s in shapes.items()
         }
-        return _make(about, metrics)
+        return make(about, metrics)
     except (KeyError, TypeError, AttributeError, ValueError) as e:
         raise InputError(f"{path}: incomplete results, {e}", path, 1, "damaged") from None
 
 
-def _describe_all(res: Results) -> dict[str, Any]:
+def describe_all(res: Results) -> dict[str, Any]:
     """Return everything but the numbers, as json values."""
     return {
         "format": FORMAT,
@@ -249,7 +249,8 @@ def _describe_all(res: Results) -> dict[str, Any]:
     }
 
 
-def _make(about: Mapping[str, Any], metrics: Mapping[str, Array]) -> Results:
+def make(about: Mapping[str, Any], metrics: Mapping[str, Array]) -> Results:
+    """Return results from what `describe_all` returned, and the numbers."""
     info = {
         n: Metric(**{k: v for k, v in m.items() if k != "shape"})
         for n, m in about["metrics"].items()
@@ -277,7 +278,7 @@ def _from_rows(about: Mapping[str, Any], rows: Any, path: str) -> Results:
         except (ValueError, KeyError, IndexError) as e:
             message = f"{path}:{number}: not a row of the described results ({e})"
             raise InputError(message, path, number, "damaged") from None
-    return _make(about, {n: a.reshape(about["metrics"][n]["shape"]) for n, a in metrics.items()})
+    return make(about, {n: a.reshape(about["metrics"][n]["shape"]) for n, a in metrics.items()})
 
 
 def _check_shape(shape: Any, path: str) -> None:

@@ -82,6 +82,8 @@ impl Sim<'_> {
         audit.expect(self.slots.time(c) <= cpu.next_event(), || {
             format!("CPU {c} is looked at {} and has to be {}", self.slots.time(c), cpu.next_event())
         });
+        let curr = self.queues[c].common().curr.map_or(NONE, |id| id.0);
+        audit.expect(curr == cpu.cur, || format!("queue {c} runs {curr}, its CPU {}", cpu.cur));
         if let Some(task) = self.tasks.get(cpu.cur as usize) {
             let here = task.life == Life::Running && task.place == NONE && task.cpu as usize == c;
             audit.expect(here, || format!("CPU {c} runs task {} that is {:?}", cpu.cur, task.life));
@@ -110,7 +112,7 @@ impl Sim<'_> {
             life => moves(life) && !(task.then == Then::Spin && task.until == i64::MAX),
         };
         let found = self.tasks.iter().filter(|t| lively(t)).count() + to_start;
-        audit.expect(found == self.lively as usize, || format!("{} of {found} live {:?}", self.lively, self.tasks.iter().map(|t| (t.life, t.waits, t.then, t.until)).collect::<Vec<_>>()));
+        audit.expect(found == self.lively as usize, || format!("{} of {found} live", self.lively));
         let there = |(i, task): (usize, &super::task::Task)| match task.life {
             Life::New => i < plan,
             Life::Gone => false,

@@ -8,6 +8,7 @@
 
 mod audit;
 mod balance;
+mod batch;
 mod channel;
 mod clock;
 mod contention;
@@ -19,7 +20,9 @@ mod llc;
 mod mask;
 mod metrics;
 mod ops;
+mod parts;
 mod placement;
+mod power;
 mod prices;
 mod record;
 mod setup;
@@ -30,8 +33,10 @@ mod sync;
 mod task;
 mod wake;
 
+pub use batch::{Batch, Cell, Column, LATENCY_QUANTILES, LENGTH_QUANTILES, Row};
 pub use cpu::Spent;
 pub use metrics::{COUNTS, Count, Metrics, StateBooks};
+pub use parts::obstacle;
 pub use record::{Happening, MAX_RECORDS, Recorder};
-pub use setup::{GovernorMaker, MAX_TASKS, Outcome, Setup, audit, run};
+pub use setup::{GovernorMaker, MAX_TASKS, Outcome, Setup, Span, audit, run, run_for};
 pub use task::Books;

@@ -282,8 +282,8 @@ impl Sim<'_> {
         let now = self.now;
         let task = &mut self.tasks[id as usize];
         let next = task.due + period;
-        task.due = next;
         task.stamp = next;
+        task.due = next;
         if next <= now {
             // Late: the period that has passed is made up for at once.
             task.ip += 1;

@@ -33,6 +33,9 @@ impl Prices {
         set(&mut costs.refill, paths.refill);
         set(&mut costs.cold_message, paths.cold_message);
         let speed = |permille: u32| FULL * u64::from(permille) / 1000;
+        for price in [&mut costs.switch, &mut costs.switch_in] {
+            *price = *price * i64::from(kernel.switch_permille) / 1000;
+        }
         Self {
             switch: costs.switch + i64::from(kernel.wrmsr_per_switch) * costs.wrmsr,
             smt_run: speed(costs.smt_run_permille),

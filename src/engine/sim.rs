@@ -218,7 +218,7 @@ impl<'a> Sim<'a> {
         self.lively = self.plan.tasks.len() as u32;
     }
 
-    /// Lets the run go on until `until`, or until it is over.
+    /// Lets the run go on until `until`, or until it is over; the watch counts simulated ns.
     ///
     /// # Errors
     /// [`Error::Interrupted`], or [`Error::InvalidParameter`] when the workload is found to be in a
@@ -227,7 +227,7 @@ impl<'a> Sim<'a> {
         if self.is_over() {
             return Ok(());
         }
-        let mut events = 0;
+        let (mut events, mut seen) = (0, self.now);
         loop {
             let (t, slot) = self.slots.first();
             let start = self.starts.get(self.started).map_or(NEVER, |s| s.0);
@@ -260,7 +260,8 @@ impl<'a> Sim<'a> {
                 return Err(self.broken.take().unwrap_or_else(|| self.deadlock()));
             }
             if events % LOOK == 0 {
-                watch.advance(LOOK)?;
+                watch.advance((self.now - seen) as u64)?;
+                seen = self.now;
             }
         }
         self.events += events;
@@ -271,7 +272,7 @@ impl<'a> Sim<'a> {
         for c in 0..self.cpus.len() {
             self.settle(c);
         }
-        Ok(())
+        watch.advance((self.now - seen) as u64)
     }
 
     /// True when every task has exited.

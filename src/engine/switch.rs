@@ -30,8 +30,8 @@ impl Sim<'_> {
         self.cpus[c].cur = next;
         if prev != next {
             self.metrics.count(Count::Switches);
+            self.note(Happening::Switch { cpu: c as u32, prev, next });
         }
-        self.note(Happening::Switch { cpu: c as u32, prev, next });
         if next == NONE {
             if prev == NONE {
                 // Whoever made the CPU leave the idle loop has been pulled away by another one.
@@ -79,7 +79,7 @@ impl Sim<'_> {
             self.cpus[c].last_task = next;
         }
         let mut price = if prev == NONE { self.prices.costs.switch_in } else { self.prices.switch };
-        price += self.restart_tick(c);
+        price += self.prices.costs.trace_event + self.restart_tick(c);
         price += self.refill(c, next);
         price += self.lock(c, c, self.prices.costs.lock_hold);
         let task = &mut self.tasks[next as usize];
@@ -157,7 +157,6 @@ impl Sim<'_> {
         let (parent, birth) = (task.parent, task.parent_birth);
         self.lively -= 1;
         self.alive -= 1;
-        self.queues[c].block(&mut self.entities, Sleep::Special, self.now);
         // A parent that has gone leaves its place to somebody else.
         let here = |parent: &Task| parent.birth == birth && parent.life != Life::Gone;
         if parent != NONE && here(&self.tasks[parent as usize]) {
@@ -168,11 +167,13 @@ impl Sim<'_> {
                 self.wake_from_interrupt(c, parent);
             }
         }
+        self.queues[c].block(&mut self.entities, Sleep::Special, self.now);
         self.schedule(c);
     }
 
     /// Notes a runnable task that waits on a CPU.
     pub(super) fn push_ready(&mut self, c: usize, id: u32) {
+        debug_assert_eq!(self.tasks[id as usize].place, NONE, "task {id} waits twice");
         let ready = &mut self.cpus[c].ready;
         self.tasks[id as usize].place = ready.len() as u32;
         ready.push(id);
@@ -186,6 +187,11 @@ impl Sim<'_> {
             return;
         }
         let ready = &mut self.cpus[c].ready;
+        debug_assert_eq!(
+            ready.get(place as usize),
+            Some(&id),
+            "task {id} does not wait on CPU {c}"
+        );
         ready.swap_remove(place as usize);
         self.waiting -= 1;
         if let Some(&moved) = ready.get(place as usize) {

@@ -26,7 +26,7 @@ impl Sim<'_> {
         let far = self.topology.distance(c as u32, target as u32);
         let queued = !delayed && self.through_wake_list(c, target, far);
         let costs = &self.prices.costs;
-        let mut price = costs.wake;
+        let mut price = costs.wake + costs.trace_event;
         let halted = self.cpus[target].act.kind == Kind::Idle && !self.polls(target);
         if halted && target != c {
             price += costs.wake_halted;
@@ -143,13 +143,15 @@ impl Sim<'_> {
         let now = self.now;
         let task = &mut self.tasks[id as usize];
         task.life = Life::Ready;
-        task.waits = Waits::Nothing;
         task.ready_at = now;
+        // A task that is moved may be about to look once more before it sleeps; it still waits.
         if how != Enqueue::Migrate {
+            task.waits = Waits::Nothing;
             task.woken_at = now;
         }
         self.push_ready(target, id);
         self.note(Happening::Wakeup { cpu: by as u32, target: target as u32, task: id });
+        self.cpus[by].steal_if_awake(self.prices.costs.trace_event);
         self.set_idle(target, false);
         let queue = &mut self.queues[target];
         queue.enqueue(&mut self.entities, TaskId(id), how, now);

@@ -15,10 +15,13 @@
 //!   at 20..30; 0 beyond the last state.
 //! * It returns the index of the state, plus [`KEEP_TICK`] if the tick has to stay on.
 
-use super::governor::{Device, IdleContext, IdleOutcome, NO_PREDICTION, Rule, Selection};
+use std::sync::{Arc, Mutex};
+
+use super::governor::{Device, Governor, IdleContext, IdleOutcome, NO_PREDICTION, Rule, Selection};
 use super::stream::Asked;
 use crate::error::{Error, Result};
 use crate::machine::{IdleTable, MAX_STATES};
+use crate::watch::Watch;
 
 /// Numbers a C governor may keep per CPU.
 pub const MEMORY: usize = 64;
@@ -155,7 +158,7 @@ pub fn checked(state: i64, n_states: usize, index: usize) -> Result<usize> {
 }
 
 /// An object that decides on one CPU, wrapped by the border.
-pub trait ForeignGovernor {
+pub trait ForeignGovernor: Send {
     /// Chooses a state in period `index`.
     ///
     /// # Errors
@@ -186,5 +189,89 @@ impl Asked for Wrapped {
     }
     fn reflect(&mut self, index: usize, device: &mut Device, outcome: &IdleOutcome) -> Result<()> {
         self.0.reflect(index, device, outcome)
+    }
+}
+
+/// Where governors from outside leave the error that ends a simulation.
+///
+/// A simulated kernel cannot fail in the middle of an idle loop, so the governor chooses state 0 from
+/// then on and asks the watch to stop the call.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    first: Arc<Mutex<Option<Error>>>,
+    watch: Watch,
+}
+
+impl Failure {
+    /// None so far; the first one stops the workers of `watch`.
+    pub fn new(watch: &Watch) -> Self {
+        Self { first: Arc::default(), watch: watch.clone() }
+    }
+
+    /// The first error, once.
+    pub fn take(&self) -> Option<Error> {
+        self.first.lock().unwrap_or_else(|e| e.into_inner()).take()
+    }
+
+    fn set(&self, error: Error) {
+        self.first.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
+        self.watch.stop();
+    }
+
+    /// Makes a governor of a C function for one CPU.
+    pub fn c(
+        &self,
+        function: CFunction,
+        table: &IdleTable,
+        hz: u32,
+        cpu: u32,
+    ) -> Box<dyn Governor> {
+        Guarded::boxed(CGovernor::new(function, table, hz, cpu), self)
+    }
+
+    /// Makes a governor of an object for one CPU.
+    pub fn object(&self, object: Box<dyn ForeignGovernor>) -> Box<dyn Governor> {
+        Guarded::boxed(Wrapped(object), self)
+    }
+}
+
+/// A fallible governor in a place for infallible ones; without one it chooses state 0.
+struct Guarded<A> {
+    asked: Option<(A, Failure)>,
+    index: usize,
+}
+
+impl<A: Asked + Send + 'static> Guarded<A> {
+    fn boxed(asked: A, failure: &Failure) -> Box<dyn Governor> {
+        Box::new(Self { asked: Some((asked, failure.clone())), index: 0 })
+    }
+
+    /// Calls the governor; after an error there is none any more.
+    fn call<T>(&mut self, what: impl FnOnce(&mut A, usize) -> Result<T>) -> Option<T> {
+        let (asked, failure) = self.asked.as_mut()?;
+        match what(asked, self.index) {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                failure.set(error);
+                self.asked = None;
+                None
+            }
+        }
+    }
+}
+
+impl<A: Asked + Send + 'static> Governor for Guarded<A> {
+    fn new(_: &IdleTable, _: u32) -> Self {
+        Self { asked: None, index: 0 }
+    }
+
+    fn select(&mut self, device: &mut Device, context: &IdleContext) -> Selection {
+        self.call(|asked, index| asked.select(index, device, context))
+            .unwrap_or_else(|| foreign(0, true))
+    }
+
+    fn reflect(&mut self, device: &mut Device, outcome: &IdleOutcome) {
+        self.call(|asked, index| asked.reflect(index, device, outcome));
+        self.index += 1;
     }
 }

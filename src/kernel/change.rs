@@ -43,6 +43,7 @@ pub const FIELDS: &[&str] = &[
     "queued_wakeup_idle",
     "load_avg_min_interval_ns",
     "wrmsr_per_switch",
+    "switch_permille",
     "features",
     "tunables",
     "name",
@@ -54,6 +55,9 @@ const DOTTED: &str = "features.";
 
 /// Most registers a context switch can be said to write; 2.5.54 writes two.
 const MOST_WRMSR: i64 = 1000;
+
+/// Longest switch path a kernel can be said to have, thousandths of that of 6.1.
+const MOST_PERMILLE: i64 = 100_000;
 
 impl Kernel {
     /// Returns a kernel with some fields changed; the name stays unless it is among them, and a note
@@ -151,6 +155,7 @@ impl Field<'_> {
                 kernel.load_avg_min_interval = self.within(LONGEST)?;
             }
             "wrmsr_per_switch" => kernel.wrmsr_per_switch = self.within(MOST_WRMSR)? as u32,
+            "switch_permille" => kernel.switch_permille = self.within(MOST_PERMILLE)? as u32,
             dotted => {
                 let name = dotted.strip_prefix(DOTTED).unwrap_or(dotted);
                 return set_feature(kernel, name, self.flag()?, said);

@@ -95,6 +95,7 @@ fn kernel(name: String, entry: Entry) -> Result<Kernel> {
         queued_wakeup_idle: entry.queued_wakeup_idle,
         load_avg_min_interval: entry.load_avg_min_interval_ns,
         wrmsr_per_switch: entry.wrmsr_per_switch,
+        switch_permille: 1000,
         patches: entry.patches,
         features: in_order(entry.features),
         tunables,

@@ -10,7 +10,7 @@ mod model;
 mod patches;
 mod switches;
 
-pub use catalogue::{READINGS, Reading, kernels};
+pub use catalogue::{READINGS, Reading, SWITCH_PATHS, kernels};
 pub use change::{FIELDS, KernelValue};
 pub use model::{Kernel, LONGEST, MIGRATION_COST, Placement, PollRule, Preemption, WakeGroup};
 pub use patches::{PATCHES, Patch};

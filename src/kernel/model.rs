@@ -104,6 +104,8 @@ pub struct Kernel {
     pub load_avg_min_interval: i64,
     /// Model-specific registers written in each context switch.
     pub wrmsr_per_switch: u32,
+    /// Length of the switch path against that of 6.1, thousandths.
+    pub switch_permille: u32,
     /// Patches by what they do.
     pub patches: Vec<String>,
     /// Features the tree has, by the kernel's names; one that is not here does not exist in it.
@@ -232,6 +234,7 @@ impl Kernel {
             && self.queued_wakeup_idle == other.queued_wakeup_idle
             && self.load_avg_min_interval == other.load_avg_min_interval
             && self.wrmsr_per_switch == other.wrmsr_per_switch
+            && self.switch_permille == other.switch_permille
             && sorted(self.features.clone()) == sorted(other.features.clone())
             && pairs(&self.tunables) == pairs(&other.tunables)
             && pairs(&self.set_tunables) == pairs(&other.set_tunables)

@@ -73,6 +73,8 @@ pub struct Costs {
     pub background_work: i64,
     /// Added for the first waker out of a package state; 0 = none \[guess, 10-100 us\].
     pub package_exit: i64,
+    /// Writing one event of a switch or wake-up into a trace; 0 = nobody traces.
+    pub trace_event: i64,
     /// Factor on all kernel-path prices, thousandths; see [`Costs::scaled`].
     pub scale_permille: u32,
     /// One write of a model-specific register in the switch path; 0 = none counted.
@@ -122,6 +124,7 @@ impl Default for Costs {
             background_period: 400_000_000,
             background_work: 3000,
             package_exit: 0,
+            trace_event: 0,
             scale_permille: 1000,
             wrmsr: 0,
             l2_flush_refill: 0,

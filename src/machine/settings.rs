@@ -364,6 +364,7 @@ fn costs<'a>(
         ("background_period", &mut c.background_period),
         ("background_work", &mut c.background_work),
         ("package_exit", &mut c.package_exit),
+        ("trace_event", &mut c.trace_event),
         ("wrmsr", &mut c.wrmsr),
         ("l2_flush_refill", &mut c.l2_flush_refill),
     ] {

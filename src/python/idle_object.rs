@@ -73,7 +73,7 @@ impl Raised {
     }
 
     /// Keeps `error` and stops the replay.
-    fn stop(&self, error: PyErr) -> Error {
+    pub(super) fn stop(&self, error: PyErr) -> Error {
         self.0.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
         Error::Interrupted
     }

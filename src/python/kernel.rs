@@ -101,6 +101,7 @@ fn facts<'py>(py: Python<'py>, k: &kernel::Kernel) -> PyResult<Bound<'py, PyDict
     d.set_item("queued_wakeup_idle", k.queued_wakeup_idle)?;
     d.set_item("load_avg_min_interval_ns", k.load_avg_min_interval)?;
     d.set_item("wrmsr_per_switch", k.wrmsr_per_switch)?;
+    d.set_item("switch_permille", k.switch_permille)?;
     d.set_item("patches", PyTuple::new(py, &k.patches)?)?;
     d.set_item("features", k.features.clone().into_py_dict(py)?)?;
     d.set_item("tunables", k.tunables.clone().into_py_dict(py)?)?;

@@ -9,9 +9,12 @@ mod idle_object;
 mod input;
 mod kernel;
 mod machine;
+mod recording;
 mod run;
 mod sched;
+mod simulate;
 mod table;
+mod workload;
 
 use pyo3::prelude::*;
 
@@ -29,7 +32,11 @@ pub mod _core {
     #[pymodule_export]
     use super::machine::{Machine, machine_names};
     #[pymodule_export]
+    use super::simulate::Batch;
+    #[pymodule_export]
     use super::table::IdleTable;
+    #[pymodule_export]
+    use super::workload::{Workload, workloads};
 
     #[pymodule_export]
     use super::sched::{
@@ -43,6 +50,18 @@ pub mod _core {
     /// Names of the numbers a C governor is given, in order.
     #[pymodule_export]
     const FOREIGN_CONTEXT: [&str; 16] = crate::idle::foreign::CONTEXT;
+
+    /// Names of what a simulation counts, in order.
+    #[pymodule_export]
+    const COUNTS: &[&str] = crate::engine::COUNTS;
+
+    /// Quantiles of the wake-up latency that a simulation keeps.
+    #[pymodule_export]
+    const LATENCY_QUANTILES: [f64; 4] = crate::engine::LATENCY_QUANTILES;
+
+    /// Quantiles of slices and idle periods that it keeps.
+    #[pymodule_export]
+    const LENGTH_QUANTILES: [f64; 3] = crate::engine::LENGTH_QUANTILES;
 
     /// Version of the package.
     #[pymodule_export]

@@ -196,7 +196,7 @@ impl Entities {
     /// Gives the place of a task that has exited to a new one.
     pub fn renew(&mut self, id: TaskId, task: &TaskSpec) {
         let i = id.0 as usize;
-        self.list[i] = Entity::new(task);
+        self[id] = Entity::new(task);
         self.ledgers[i] = Ledger::default();
         self.interactivities[i] = Interactivity::default();
     }

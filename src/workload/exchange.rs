@@ -25,13 +25,13 @@ pub(super) fn receive(p: &Parameters, from: At) -> Result<[Op; 3]> {
     Ok([Op::Receive(from), p.kernel("receive")?, p.run("user")?])
 }
 
-/// Sets warm-up and window. A machine with more tasks than CPUs needs about a second until virtual
-/// runtimes have spread as far as wake-up preemption lets them (CFS); an idle one is steady at once,
-/// but alternates slowly between polling and halting under some governors.
+/// Sets warm-up and window. A machine that is not full is steady at once, but alternates slowly between
+/// polling and halting under some governors; how long a full one takes depends on the scheduler, so the
+/// engine adds to the warm-up.
 pub(super) fn settle(plan: &mut Plan, machine: &Machine) {
     let crowded = plan.tasks.len() > machine.ncpus as usize;
-    (plan.warmup, plan.window) =
-        if crowded { (1_000_000_000, 300_000_000) } else { (50_000_000, 400_000_000) };
+    plan.warmup = 50_000_000;
+    plan.window = if crowded { 300_000_000 } else { 400_000_000 };
 }
 
 /// Returns the paths of a workload with a parameter `block`, at pace 1: the engine scales paths.

@@ -5,11 +5,14 @@
 
 mod calibration;
 mod check;
+mod custom;
 mod dbench;
 mod deathstar;
 mod disk;
 mod exchange;
+mod graph;
 mod hackbench;
+pub mod hackbench_model;
 mod hogs;
 mod jobs;
 mod lmbench;
@@ -22,16 +25,21 @@ mod pipetest;
 mod plan;
 mod pollbench;
 mod program;
+mod recorded;
+mod rtapp;
 mod schbench;
 mod server;
 mod stream;
 mod tbench;
 mod tcp;
+mod tree;
 mod udp;
 mod unixbench;
 
 pub use calibration::{Fit, fits};
 pub use check::{MAX_TASKS, check};
+pub use custom::Definition;
+pub use graph::{Edge, EdgeKind, Graph, Node, NodeKind, graph};
 pub use model::{Better, Case, Mean, Measure, Outcome, Report, WorkloadEntry};
 pub use parameter::{COMMON, Parameter, Parameters};
 pub use plan::{End, Paths, Plan};
@@ -39,6 +47,7 @@ pub use program::{
     Amount, At, Barrier, Channel, Device, Full, Guard, Layout, MAX_NESTING, Mutex, Op, Program,
     REGISTERS, Row, Spread, Task, TaskClass,
 };
+pub use rtapp::{RTAPP_REPORT, RtApp, Unsupported};
 
 use parameter::SEGMENT;
 
@@ -87,6 +96,7 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
     pingpong::TCP,
     hogs::HOGS,
     periodic::PERIODIC,
+    recorded::RECORDED,
 ];
 
 /// Returns the workload called `name`, by name or alias.

@@ -32,10 +32,17 @@ impl Case {
     pub fn count(&self, things: &str, most: u32) -> Result<u32> {
         match u32::try_from(self.value) {
             Ok(n) if (1..=most).contains(&n) => Ok(n),
-            _ => Err(Error::invalid(
-                "case",
-                format!("{:?} is not a number of {things} from 1 to {most}", self.label),
-            )),
+            _ => {
+                let gb = self.value as f64 * check::TASK_BYTES as f64 / 1e9;
+                let size = match self.value > i64::from(most) {
+                    true => format!("; as many tasks need {gb:.1} GB"),
+                    false => String::new(),
+                };
+                Err(Error::invalid(
+                    "case",
+                    format!("{:?} is not a number of {things} from 1 to {most}{size}", self.label),
+                ))
+            }
         }
     }
 }
@@ -64,18 +71,18 @@ pub enum Mean {
 ///
 /// *Span* is the measured window, or the whole run when it ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Measure {
+pub enum Measure<S = &'static str> {
     /// Counts per second, times `scale`.
     Rate {
         /// The counter.
-        counter: &'static str,
+        counter: S,
         /// Factor.
         scale: f64,
     },
     /// Counts per second, times the value of the case (bytes of a message), times `scale`.
     Volume {
         /// The counter.
-        counter: &'static str,
+        counter: S,
         /// Factor.
         scale: f64,
     },
@@ -87,7 +94,7 @@ pub enum Measure {
     /// Quantile of a latency in ns, times `scale`.
     Quantile {
         /// The histogram.
-        latency: &'static str,
+        latency: S,
         /// Between 0 and 1.
         q: f64,
         /// Factor.
@@ -96,7 +103,7 @@ pub enum Measure {
     /// Span in ns per count, times `scale`.
     PerOp {
         /// The counter.
-        counter: &'static str,
+        counter: S,
         /// Factor.
         scale: f64,
     },
@@ -104,7 +111,7 @@ pub enum Measure {
     /// clients, or the time that a job of so many operations takes.
     Turn {
         /// The counter.
-        counter: &'static str,
+        counter: S,
         /// Factor.
         scale: f64,
     },
@@ -112,16 +119,16 @@ pub enum Measure {
     /// repetition of so many bytes.
     Best {
         /// The histogram.
-        latency: &'static str,
+        latency: S,
         /// Factor.
         scale: f64,
     },
     /// One counter as a part of another.
     Share {
         /// The part.
-        counter: &'static str,
+        counter: S,
         /// The whole.
-        of: &'static str,
+        of: S,
     },
 }
 
@@ -135,44 +142,63 @@ pub trait Outcome {
     fn quantile(&self, latency: &str, q: f64) -> Option<f64>;
 }
 
-impl Measure {
+impl<S: AsRef<str>> Measure<S> {
     /// Returns the reported figure; NaN when the run counted nothing to compute it from.
     pub fn value(&self, case: &Case, run: &dyn Outcome) -> f64 {
         let ns = run.span() as f64;
-        let n = |counter: &str| run.count(counter).map_or(f64::NAN, |n| n as f64);
-        let found = match *self {
+        let per = case.value as f64;
+        let n = |counter: &S| run.count(counter.as_ref()).map_or(f64::NAN, |n| n as f64);
+        let at = |latency: &S, q: f64| run.quantile(latency.as_ref(), q).unwrap_or(f64::NAN);
+        let found = match self {
             Self::Rate { counter, scale } => n(counter) / ns * 1e9 * scale,
-            Self::Volume { counter, scale } => n(counter) / ns * 1e9 * case.value as f64 * scale,
+            Self::Volume { counter, scale } => n(counter) / ns * 1e9 * per * scale,
             Self::Elapsed { scale } => ns * scale,
-            Self::Quantile { latency, q, scale } => {
-                run.quantile(latency, q).unwrap_or(f64::NAN) * scale
-            }
+            Self::Quantile { latency, q, scale } => at(latency, *q) * scale,
             Self::PerOp { counter, scale } => ns / n(counter) * scale,
-            Self::Turn { counter, scale } => ns / n(counter) * case.value as f64 * scale,
-            Self::Best { latency, scale } => {
-                case.value as f64 / run.quantile(latency, 0.0).unwrap_or(f64::NAN) * scale
-            }
+            Self::Turn { counter, scale } => ns / n(counter) * per * scale,
+            Self::Best { latency, scale } => per / at(latency, 0.0) * scale,
             Self::Share { counter, of } => n(counter) / n(of),
         };
         if found.is_finite() { found } else { f64::NAN }
     }
 
+    /// Returns a copy that owns its names.
+    fn owned(&self) -> Measure<String> {
+        let own = |name: &S| name.as_ref().to_owned();
+        match self {
+            Self::Rate { counter, scale } => Measure::Rate { counter: own(counter), scale: *scale },
+            Self::Volume { counter, scale } => {
+                Measure::Volume { counter: own(counter), scale: *scale }
+            }
+            Self::Elapsed { scale } => Measure::Elapsed { scale: *scale },
+            Self::Quantile { latency, q, scale } => {
+                Measure::Quantile { latency: own(latency), q: *q, scale: *scale }
+            }
+            Self::PerOp { counter, scale } => {
+                Measure::PerOp { counter: own(counter), scale: *scale }
+            }
+            Self::Turn { counter, scale } => Measure::Turn { counter: own(counter), scale: *scale },
+            Self::Best { latency, scale } => Measure::Best { latency: own(latency), scale: *scale },
+            Self::Share { counter, of } => Measure::Share { counter: own(counter), of: own(of) },
+        }
+    }
+
     /// Returns the counters it needs.
-    pub fn counters(&self) -> Vec<&'static str> {
-        match *self {
+    pub fn counters(&self) -> Vec<&str> {
+        match self {
             Self::Rate { counter, .. }
             | Self::Volume { counter, .. }
             | Self::PerOp { counter, .. }
-            | Self::Turn { counter, .. } => vec![counter],
-            Self::Share { counter, of } => vec![counter, of],
+            | Self::Turn { counter, .. } => vec![counter.as_ref()],
+            Self::Share { counter, of } => vec![counter.as_ref(), of.as_ref()],
             Self::Elapsed { .. } | Self::Quantile { .. } | Self::Best { .. } => vec![],
         }
     }
 
     /// Returns the latency it needs.
-    pub fn latency(&self) -> Option<&'static str> {
-        match *self {
-            Self::Quantile { latency, .. } | Self::Best { latency, .. } => Some(latency),
+    pub fn latency(&self) -> Option<&str> {
+        match self {
+            Self::Quantile { latency, .. } | Self::Best { latency, .. } => Some(latency.as_ref()),
             _ => None,
         }
     }
@@ -180,11 +206,11 @@ impl Measure {
 
 /// What the benchmark prints.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Report {
+pub struct Report<S = &'static str> {
     /// Name of the metric: `throughput`, `latency`.
-    pub metric: &'static str,
+    pub metric: S,
     /// Its unit.
-    pub unit: &'static str,
+    pub unit: S,
     /// What is an improvement.
     pub better: Better,
     /// Mean over repeats.
@@ -192,13 +218,31 @@ pub struct Report {
     /// Decimals the table prints.
     pub decimals: u8,
     /// Table style: `mmtests`, `normalised`, `unixbench`, `lmbench`.
-    pub style: &'static str,
+    pub style: S,
     /// Heading of the rows: `clients`, `groups`.
-    pub row: &'static str,
+    pub row: S,
     /// What MMTests prints before the label of a case: `mb/sec-`, `send-`; empty otherwise.
-    pub prefix: &'static str,
+    pub prefix: S,
     /// How the figure is computed.
-    pub measure: Measure,
+    pub measure: Measure<S>,
+}
+
+impl<S: AsRef<str>> Report<S> {
+    /// Returns a copy that owns its names, as those of user-defined workloads do.
+    pub fn owned(&self) -> Report<String> {
+        let own = |name: &S| name.as_ref().to_owned();
+        Report {
+            metric: own(&self.metric),
+            unit: own(&self.unit),
+            better: self.better,
+            mean: self.mean,
+            decimals: self.decimals,
+            style: own(&self.style),
+            row: own(&self.row),
+            prefix: own(&self.prefix),
+            measure: self.measure.owned(),
+        }
+    }
 }
 
 /// One workload of the catalogue.
@@ -242,6 +286,8 @@ impl WorkloadEntry {
     /// [`Error::UnknownName`] with the labels of the table.
     pub fn case(&self, machine: &Machine, text: &str) -> Result<Case> {
         let listed = (self.cases)(machine);
+        // Tables print `mb/sec-1` where the case is called `1`.
+        let text = text.strip_prefix(self.report.prefix).unwrap_or(text);
         if let Some(case) = listed.iter().find(|c| c.label == text) {
             return Ok(case.clone());
         }

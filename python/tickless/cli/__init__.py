@@ -19,13 +19,14 @@ COMMANDS = {
     "compare": "compare benchmark results with a baseline: the tables kernel people post",
     "list": "show what is registered: governors, machines ...",
     "replay": "ask governors what they would have chosen on a trace",
+    "simulate": "run a workload on kernels of a simulated machine and compare them",
     "timeline": "script one run queue and see who runs when",
     "read": "read any supported file and say what is in it",
     "validate": "check the installed package against a directory of golden data",
 }
 """Name and one-line summary of every command; the module has the same name."""
 
-EXTRAS = {"matplotlib": "plot", "tqdm": "sweep"}
+EXTRAS = {"matplotlib": "plot", "pyarrow": "sweep", "tqdm": "sweep"}
 """Packages that may be missing, and the extra that installs them."""
 
 
@@ -97,7 +98,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="tickless",
         usage="%(prog)s [-h] [--version] COMMAND ...",
-        description="Replay, script and compare CPU-idle governors and schedulers of Linux.",
+        description="Replay, simulate and compare CPU-idle governors and schedulers of Linux.",
         epilog="commands:\n" + "".join(f"  {n:<10}{s}\n" for n, s in COMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

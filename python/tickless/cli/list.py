@@ -7,7 +7,7 @@ import argparse
 import tickless
 from tickless.cli._output import add_output, emit
 
-FAMILIES = ("governors", "policies", "kernels", "machines", "reports", "styles")
+FAMILIES = ("governors", "policies", "kernels", "machines", "workloads", "reports", "styles")
 """Families with a list, each a function of the package."""
 
 

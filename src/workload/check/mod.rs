@@ -17,8 +17,8 @@ use crate::machine::Machine;
 /// Most tasks of a run, those that may be forked included.
 pub const MAX_TASKS: u64 = 2_000_000;
 
-/// Memory of one task in the engine, bytes; for the message only.
-const TASK_BYTES: u64 = 1024;
+/// Memory of one task in the engine, bytes; for messages only.
+pub(super) const TASK_BYTES: u64 = 1024;
 
 /// Longest time of any kind, ns: eleven days, small enough that sums and products stay in 63 bits.
 const MAX_TIME: i64 = 1_000_000_000_000_000;
