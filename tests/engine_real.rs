@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use rayon::prelude::*;
-use tickless::engine::{self, Count, Outcome, Setup};
+use tickless::engine::{self, Count, Outcome, Setup, Span};
 use tickless::kernel::{Kernel, KernelValue};
 use tickless::machine::{Machine, Value, presets};
 use tickless::rng::Seed;
@@ -44,7 +44,11 @@ fn simulate(kernel: &Kernel, run: &str, tracing_ns: i64) -> Outcome {
         record: false,
         governors: None,
     };
-    engine::run(&setup, &Seed::new(&[1, 2, 3, 4]), &Watch::new()).unwrap()
+    let mut span = Span::of(&machine, kernel, &plan);
+    if name == "recorded" {
+        span.warmup = 0;
+    }
+    engine::run_for(&setup, span, &Seed::new(&[1, 2, 3, 4]), &Watch::new()).unwrap()
 }
 
 /// Rows of a measured table as fields by the names of its heading.
