@@ -27,6 +27,12 @@ impl Watch {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
+    /// The same watch with a count of its own: for work that is no part of the progress.
+    #[must_use]
+    pub fn uncounted(&self) -> Self {
+        Self { stop: self.stop.clone(), done: Arc::default() }
+    }
+
     /// Asks the workers to stop at their next [`Watch::advance`].
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);

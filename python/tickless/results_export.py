@@ -46,8 +46,8 @@ def to_xarray(res: Results) -> xr.Dataset:
             n: (["repeat" if d == only else d for d in dims], v, a)
             for n, (dims, v, a) in variables.items()
         }
-    about = {"benchmark": res.benchmark, "machine": res.machine, "notes": list(res.notes)}
-    return xr.Dataset(variables, coordinates, about | {"primary": res.primary})
+    whole = {name: getattr(res, name) for name in ("benchmark", "machine", "primary")}
+    return xr.Dataset(variables, coordinates, {**whole, "notes": list(res.notes)})
 
 
 def to_parquet(res: Results, path: str | os.PathLike[str]) -> None:

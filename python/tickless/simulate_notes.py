@@ -47,6 +47,9 @@ def notes(
     with np.errstate(all="ignore"):
         yield from _steady(raw, cells)
         yield from _bistable(raw["reported"][..., 0], cells)
+    nothing = ~(raw["reported"][..., 0] > 0).all(axis=2)
+    if nothing.any():
+        yield f"nothing counted: {cells.named(nothing)}: the window is too short for this case"
     yield from _ends(raw, cells)
     yield from _edges(raw["idle_period_ns"], machine, kernels, cells)
 
@@ -55,7 +58,8 @@ def spread_pct(values: Array) -> Array:
     """Return the coefficient of variation over the repeats, percent; 0 for a single one."""
     if values.shape[2] < 2:
         return np.zeros(values.shape[:2])
-    return np.nan_to_num(100 * values.std(axis=2, ddof=1) / np.abs(values.mean(axis=2)))
+    cv: Array = np.nan_to_num(100 * values.std(axis=2, ddof=1) / np.abs(values.mean(axis=2)))
+    return cv
 
 
 def _steady(raw: Mapping[str, Any], cells: Cells) -> Iterator[str]:

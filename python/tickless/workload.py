@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -77,6 +78,8 @@ class Workload:
         Heading of the cases, and what is printed before each label.
     changes : mapping of str to float
         Parameters that differ from the registered workload; read-only.
+    definition : str
+        The definition of a workload of one's own as JSON; empty for a registered one.
     core : object
         The workload as the compiled core holds it.
 
@@ -100,6 +103,7 @@ class Workload:
         "aliases",
         "changes",
         "core",
+        "definition",
         "essay",
         "name",
         "prefix",
@@ -119,16 +123,59 @@ class Workload:
     prefix: str
     changes: Mapping[str, float]
     core: _core.Workload
+    definition: str
 
     def __init__(self, name: str) -> None:
         self._fill(_core.Workload(text("workload", name)), {})
 
-    def _fill(self, core: _core.Workload, changes: Mapping[str, float]) -> None:
+    @classmethod
+    def define(cls, definition: Mapping[str, Any]) -> Workload:
+        """Return a workload of one's own.
+
+        Parameters
+        ----------
+        definition : mapping
+            Programs, tasks and channels by name, cases, and what is reported: plain values as in
+            JSON.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a definition that cannot be, with the field; where it depends on the case, when it
+            is simulated.
+
+        Examples
+        --------
+        >>> w = Workload.define({
+        ...     "name": "echo", "cases": [1, 2], "report": {"rate": "answers", "unit": "1/s"},
+        ...     "channels": {"request": {"per": "group"}, "answer": {"per": "group"}},
+        ...     "programs": {
+        ...         "client": [{"run": "2 us"}, {"send": "request"}, {"receive": "answer"},
+        ...                    {"count": "answers"}],
+        ...         "server": [{"receive": "request"}, {"kernel": "1 us"}, {"send": "answer"}]},
+        ...     "tasks": [{"program": "client", "groups": "case"},
+        ...               {"program": "server", "groups": "case"}]})
+        >>> w.name, w.cases("8x-SKYLAKE-UMA"), w.report.unit
+        ('echo', ('1', '2'), '1/s')
+        """
+        if not isinstance(definition, Mapping):
+            kind = type(definition).__name__
+            raise InvalidTypeError(f"definition: expected a mapping, found {kind}")
+        try:
+            written = json.dumps(definition, default=dict)
+        except (TypeError, ValueError) as e:
+            raise InvalidTypeError(f"definition: not plain values ({e})") from None
+        return _defined(written)
+
+    def _fill(
+        self, core: _core.Workload, changes: Mapping[str, float], definition: str = ""
+    ) -> None:
         facts = core.facts()
         main = facts["report"]
         reports = {r["metric"]: _metric(r) for r in (main, *facts["more"])}
         fields = {
             "core": core,
+            "definition": definition,
             "changes": MappingProxyType(dict(changes)),
             "reports": MappingProxyType(reports),
             "report": reports[main["metric"]],
@@ -219,7 +266,8 @@ class Workload:
         wanted = {text("parameter", k): v for k, v in (dict(changes or {}) | more).items()}
         wanted = {k: real(f"workload.{k}", v) for k, v in wanted.items()}
         made = Workload.__new__(Workload)
-        made._fill(self.core.replace(list(wanted.items())), {**self.changes, **wanted})
+        core = self.core.replace(list(wanted.items()))
+        made._fill(core, {**self.changes, **wanted}, self.definition)
         return made
 
     def describe(self, machine: str | Machine | None = None) -> str:
@@ -233,6 +281,7 @@ class Workload:
         from tickless.catalogue import text_table
 
         head = [f"{self.name}: {self.summary}", self.essay]
+        head = [line for line in head if line]
         figures = [f"{n} ({m.unit}, {m.better} is better)" for n, m in self.reports.items()]
         head.append(f"reports: {', '.join(figures)}")
         if machine is not None:
@@ -252,8 +301,8 @@ class Workload:
             for p in self.parameters_on(machine).values()
         ]
 
-    def _key(self) -> tuple[str, frozenset[tuple[str, float]]]:
-        return self.name, frozenset(self.changes.items())
+    def _key(self) -> tuple[str, str, frozenset[tuple[str, float]]]:
+        return self.name, self.definition, frozenset(self.changes.items())
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, Workload) else NotImplemented
@@ -262,6 +311,8 @@ class Workload:
         return hash(self._key())
 
     def __reduce__(self) -> Any:
+        if self.definition:
+            return _defined, (self.definition,)
         return _restore, (self.name, dict(self.changes))
 
     def __repr__(self) -> str:
@@ -307,6 +358,12 @@ def _metric(report: Mapping[str, Any]) -> Metric:
         style=report["style"],
         title=report["metric"].capitalize(),
     )
+
+
+def _defined(definition: str) -> Workload:
+    made = Workload.__new__(Workload)
+    made._fill(_core.Workload.defined(definition, "definition", True), {}, definition)
+    return made
 
 
 def _restore(name: str, changes: dict[str, float]) -> Workload:

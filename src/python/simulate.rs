@@ -30,7 +30,7 @@ pub struct Batch {
     machine: Arc<machine::Machine>,
     kernels: Vec<(kernel::Kernel, Option<Outside>)>,
     rows: Vec<Row>,
-    reports: Vec<Report>,
+    reports: Vec<Report<String>>,
     parts: u32,
     noise: f64,
     warmup: Option<i64>,
@@ -261,8 +261,8 @@ impl Shaped<'_> {
 }
 
 fn whole(machine: &machine::Machine, workload: &Workload, cases: Vec<Case>) -> Result<Vec<Row>> {
-    let parameters = workload.fitted(machine)?;
-    let row = |case: Case| Ok(Row { plan: workload.plan(machine, &case, &parameters)?, case });
+    let fitted = workload.fitted(machine)?;
+    let row = |case: Case| Ok(Row { plan: fitted.plan(machine, &case)?, case });
     cases.into_iter().map(row).collect()
 }
 
@@ -276,7 +276,7 @@ fn shares(
 ) -> Result<(Arc<machine::Machine>, Vec<Row>)> {
     let part = machine.slice_llc()?;
     let parts = machine.topology.nllcs() as u32;
-    let parameters = workload.fitted(machine)?;
+    let fitted = workload.fitted(machine)?;
     let row = |case: Case| {
         let refuse = |reason: String| {
             let name = &machine.name;
@@ -289,9 +289,9 @@ fn shares(
         if case.value % i64::from(parts) != 0 {
             return Err(refuse(format!("{} is no multiple of {parts}", case.value)));
         }
-        let whole = workload.plan(machine, &case, &parameters)?;
+        let whole = fitted.plan(machine, &case)?;
         let share = Case { value: case.value / i64::from(parts), ..case.clone() };
-        let plan = workload.plan(&part, &share, &parameters)?;
+        let plan = fitted.plan(&part, &share)?;
         match obstacle(&whole, &plan, parts) {
             Some(reason) => Err(refuse(reason)),
             None => Ok(Row { case, plan }),

@@ -162,6 +162,27 @@ impl<S: AsRef<str>> Measure<S> {
         if found.is_finite() { found } else { f64::NAN }
     }
 
+    /// Returns a copy that owns its names.
+    fn owned(&self) -> Measure<String> {
+        let own = |name: &S| name.as_ref().to_owned();
+        match self {
+            Self::Rate { counter, scale } => Measure::Rate { counter: own(counter), scale: *scale },
+            Self::Volume { counter, scale } => {
+                Measure::Volume { counter: own(counter), scale: *scale }
+            }
+            Self::Elapsed { scale } => Measure::Elapsed { scale: *scale },
+            Self::Quantile { latency, q, scale } => {
+                Measure::Quantile { latency: own(latency), q: *q, scale: *scale }
+            }
+            Self::PerOp { counter, scale } => {
+                Measure::PerOp { counter: own(counter), scale: *scale }
+            }
+            Self::Turn { counter, scale } => Measure::Turn { counter: own(counter), scale: *scale },
+            Self::Best { latency, scale } => Measure::Best { latency: own(latency), scale: *scale },
+            Self::Share { counter, of } => Measure::Share { counter: own(counter), of: own(of) },
+        }
+    }
+
     /// Returns the counters it needs.
     pub fn counters(&self) -> Vec<&str> {
         match self {
@@ -206,6 +227,24 @@ pub struct Report<S = &'static str> {
     pub measure: Measure<S>,
 }
 
+impl<S: AsRef<str>> Report<S> {
+    /// Returns a copy that owns its names, as those of user-defined workloads do.
+    pub fn owned(&self) -> Report<String> {
+        let own = |name: &S| name.as_ref().to_owned();
+        Report {
+            metric: own(&self.metric),
+            unit: own(&self.unit),
+            better: self.better,
+            mean: self.mean,
+            decimals: self.decimals,
+            style: own(&self.style),
+            row: own(&self.row),
+            prefix: own(&self.prefix),
+            measure: self.measure.owned(),
+        }
+    }
+}
+
 /// One workload of the catalogue.
 #[derive(Debug)]
 pub struct WorkloadEntry {
@@ -247,6 +286,8 @@ impl WorkloadEntry {
     /// [`Error::UnknownName`] with the labels of the table.
     pub fn case(&self, machine: &Machine, text: &str) -> Result<Case> {
         let listed = (self.cases)(machine);
+        // Tables print `mb/sec-1` where the case is called `1`.
+        let text = text.strip_prefix(self.report.prefix).unwrap_or(text);
         if let Some(case) = listed.iter().find(|c| c.label == text) {
             return Ok(case.clone());
         }
