@@ -115,17 +115,17 @@ REASONS: dict[tuple[str, str, str], list[tuple[str, str]]] = {
     ("schbench", "epyc-2x64-nps1", "latency p99"): [
         (
             "256|512",
-            "the published value is known up to a power of two only: 22.9 ms is preferred because it "
-            "is one period of CFS, 45.8 ms is as possible and nearer",
+            "the published value is known up to a power of two only: 22.9 ms is preferred because "
+            "it is one period of CFS, 45.8 ms is as possible and nearer",
         ),
         (".*", "printed in whole microseconds with changes of up to 18 % between runs"),
     ],
     ("hackbench", "epyc-2x64-nps1", "time"): [
         (
             ".*",
-            "write, read and lines are those of a hand fit in a simpler simulator and were not fitted "
-            "again: more lines bring 1 to 4 groups within 10 %, and make 16 groups congested and "
-            "four times too slow (see the page on hackbench)",
+            "write, read and lines are those of a hand fit in a simpler simulator and were not "
+            "fitted again: more lines bring 1 to 4 groups within 10 %, and make 16 groups "
+            "congested and four times too slow (see the page on hackbench)",
         ),
     ],
 }
