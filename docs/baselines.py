@@ -47,6 +47,7 @@ class Table:
 
 
 RECKONED = {
+    ("tbench", "8x-SKYLAKE-UMA"): {"8": "speed beside a busy sibling (machine)"},
     ("dbench", "48x-HASWELL-NUMA"): {"1": "device", "16": "parallel"},
     ("hackbench", "epyc-2x64-nps1"): dict.fromkeys(
         [f"{n}-groups" for n in (1, 2, 4, 8, 16)], "write, read, lines"
@@ -90,8 +91,8 @@ REASONS: dict[tuple[str, str, str], list[tuple[str, str]]] = {
     ("unixbench", "epyc-2x64-nps1", "throughput"): [
         (
             "unixbench-pipe-512",
-            "the speed beside a busy sibling is that of dhry2reg; kernel paths gain less from the "
-            "second thread",
+            "the speed beside a busy sibling is one number for all code; this loop gains less from "
+            "the second thread than dhry2reg",
         ),
         ("unixbench-syscall-512", "the price of the shared line is reckoned, and not adjusted"),
     ],
