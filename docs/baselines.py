@@ -47,7 +47,10 @@ class Table:
 
 
 RECKONED = {
-    ("tbench", "8x-SKYLAKE-UMA"): {"8": "speed beside a busy sibling (machine)"},
+    ("tbench", "8x-SKYLAKE-UMA"): {
+        "8": "speed beside a busy sibling (machine)",
+        "16": "refill (machine)",
+    },
     ("dbench", "48x-HASWELL-NUMA"): {"1": "device", "16": "parallel"},
     ("hackbench", "epyc-2x64-nps1"): dict.fromkeys(
         [f"{n}-groups" for n in (1, 2, 4, 8, 16)], "write, read, lines"
