@@ -587,3 +587,12 @@ except KeyboardInterrupt:
         ended = float(child.stdout.readline())
         assert child.wait(20) == 0
     assert ended - sent < 2  # 0.2 s on a machine of one's own
+
+
+def test_a_task_that_is_moved_to_another_cpu_on_its_way_to_sleep_is_woken_again():
+    # Going to sleep takes so long that balancing often moves a task in the middle of it.
+    machine = Machine("48x-HASWELL-NUMA").replace({"costs.block_ns": 20_000})
+    load = Workload("hackbench").replace(loops=50)
+    res = simulate(machine, "4.18-vanilla", load, cases="2-groups", repeats=8, rng=0)
+    # 2 x 400 x 50 messages, and for each of 80 tasks one to say that it is there and one to start.
+    assert (res["messages_received_total"] == 40_000 + 160).all()
