@@ -369,7 +369,7 @@ impl Reader {
         let mut waiting: Vec<(&str, i64)> = Vec::new();
         for thread in threads {
             for event in thread.phases.iter().flat_map(|p| &p.events) {
-                if let Event::Wait { condition, .. } = event {
+                if let Event::Wait { condition, .. } | Event::Sync { condition, .. } = event {
                     waiting.push((condition, thread.instances));
                 }
             }
