@@ -167,9 +167,9 @@ fn everything_of_the_language_can_be_written() {
         "answers --> worker (channels: 3)",
         "releases --> worker",
         "forks --> child",
-        "uses --> device 0",
-        "uses --> lock 0",
-        "barrier 0 (parties: 3)",
+        "uses --> device disk",
+        "uses --> lock log",
+        "barrier start (parties: 3)",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }

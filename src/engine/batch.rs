@@ -59,7 +59,7 @@ pub struct Batch<'a> {
     /// The cases.
     pub rows: &'a [Row],
     /// Reported figures, the main one first.
-    pub reports: &'a [Report],
+    pub reports: &'a [Report<&'a str>],
     /// One seed per run: by kernel, then case, then repeat.
     pub seeds: &'a [Seed],
     /// The machine is one of so many equal parts of a larger one; counts are those of the whole.
@@ -348,7 +348,7 @@ fn quantile(histogram: &Histogram<u64>, q: f64) -> f64 {
 }
 
 /// Returns the counter of the operations that the benchmark reports.
-fn operations<'a>(reports: &'a [Report], plan: &'a Plan) -> Option<&'a str> {
+fn operations<'a>(reports: &[Report<&'a str>], plan: &'a Plan) -> Option<&'a str> {
     let counted = reports.iter().find_map(|r| match r.measure {
         Measure::Rate { counter, .. }
         | Measure::Volume { counter, .. }

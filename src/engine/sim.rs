@@ -295,7 +295,9 @@ impl<'a> Sim<'a> {
             .enumerate()
             .filter(|(_, t)| t.life == Life::Blocked)
             .take(8)
-            .map(|(i, t)| format!("task {i} ({}) waits for {}", names(t), t.waits))
+            .map(|(i, t)| {
+                format!("task {i} ({}) waits for {}", names(t), t.waits.say(&self.plan.names))
+            })
             .collect();
         Error::invalid(
             "workload",

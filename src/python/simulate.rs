@@ -31,7 +31,7 @@ pub struct Batch {
     machine: Arc<machine::Machine>,
     kernels: Vec<(kernel::Kernel, Option<Outside>)>,
     rows: Vec<Row>,
-    reports: Vec<Report>,
+    workload: Py<Workload>,
     parts: u32,
     noise: f64,
     warmup: Option<i64>,
@@ -55,7 +55,7 @@ impl Batch {
         py: Python<'_>,
         machine: &Machine,
         kernels: Vec<(Bound<'_, Kernel>, Option<Bound<'_, PyAny>>)>,
-        workload: &Workload,
+        workload: Bound<'_, Workload>,
         cases: Vec<(String, i64)>,
         sliced: bool,
         noise: f64,
@@ -70,30 +70,31 @@ impl Batch {
         let machine = &machine.inner;
         let cases: Vec<Case> =
             cases.into_iter().map(|(label, value)| Case { label, value }).collect();
+        let load = workload.get();
         let (part, rows) = py.detach(|| match sliced {
-            true => shares(machine, workload, cases),
-            false => Ok((machine.clone(), whole(machine, workload, cases)?)),
+            true => shares(machine, load, cases),
+            false => Ok((machine.clone(), whole(machine, load, cases)?)),
         })?;
         let parts = if sliced { machine.topology.nllcs() as u32 } else { 1 };
         let made = Self {
             machine: part,
             kernels,
             rows,
-            reports: workload.reports(),
+            workload: workload.unbind(),
             parts,
             noise,
             warmup: warmup_ns,
             window: window_ns,
             record,
         };
-        made.batch(&[], &made.columns(&[]), None).check()?;
+        made.batch(&made.reports(), &[], &made.columns(&[]), None).check()?;
         Ok(made)
     }
 
     /// Simulated time of all runs together, ns.
     fn simulated_ns(&self, repeats: usize) -> i64 {
         let seeds = vec![Seed::new(&[0]); self.cells() * repeats];
-        self.batch(&seeds, &self.columns(&[]), None).simulated()
+        self.batch(&self.reports(), &seeds, &self.columns(&[]), None).simulated()
     }
 
     /// Program of each task of a case.
@@ -154,8 +155,13 @@ impl Batch {
         self.kernels.iter().enumerate().map(column).collect()
     }
 
+    fn reports(&self) -> Vec<Report<&str>> {
+        self.workload.get().reports()
+    }
+
     fn batch<'a>(
         &'a self,
+        reports: &'a [Report<&'a str>],
         seeds: &'a [Seed],
         columns: &'a [Column<'a>],
         threads: Option<usize>,
@@ -164,7 +170,7 @@ impl Batch {
             machine: &self.machine,
             columns,
             rows: &self.rows,
-            reports: &self.reports,
+            reports,
             seeds,
             parts: self.parts,
             noise: self.noise,
@@ -191,7 +197,7 @@ impl Batch {
             .collect();
         let objects = makers.iter().flatten().any(|m| matches!(m.outside, Outside::Object(_)));
         let threads = if objects { threads.map_or(Some(1), |n| Some(n.min(1))) } else { threads };
-        let result = self.batch(seeds, &self.columns(&makers), threads).run(watch);
+        let result = self.batch(&self.reports(), seeds, &self.columns(&makers), threads).run(watch);
         failure.take().map_or(result, Err)
     }
 

@@ -4,28 +4,43 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::machine::Machine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::machine;
 use crate::workload::{
-    self, Better, Case, Mean, Parameters, Plan, Report, WORKLOADS, WorkloadEntry,
+    self, Better, Case, Graph, Mean, NodeKind, Own, Parameters, Plan, Report, WORKLOADS,
+    WorkloadEntry,
 };
 
 /// A workload with changed parameters; `tickless.Workload` is the public face.
 #[pyclass(frozen, module = "tickless._core")]
 pub struct Workload {
-    entry: &'static WorkloadEntry,
+    source: Source,
     changes: Vec<(String, f64)>,
+}
+
+#[derive(Clone)]
+enum Source {
+    Registered(&'static WorkloadEntry),
+    Own(Box<Own>),
 }
 
 impl Workload {
     /// What it reports, the main figure first.
-    pub fn reports(&self) -> Vec<Report> {
-        std::iter::once(self.entry.report).chain(self.entry.more.iter().copied()).collect()
+    pub fn reports(&self) -> Vec<Report<&str>> {
+        match &self.source {
+            Source::Registered(entry) => {
+                std::iter::once(entry.report).chain(entry.more.iter().copied()).collect()
+            }
+            Source::Own(own) => vec![own.report()],
+        }
     }
 
     /// The parameters on a machine: those that fit it, then the user's.
     pub fn fitted(&self, machine: &machine::Machine) -> Result<Parameters> {
-        self.changed(Parameters::fitted(self.entry, machine)?)
+        match self.source {
+            Source::Registered(entry) => self.changed(Parameters::fitted(entry, machine)?),
+            Source::Own(_) => Ok(Parameters::none()),
+        }
     }
 
     /// The plan of a case.
@@ -35,7 +50,17 @@ impl Workload {
         case: &Case,
         parameters: &Parameters,
     ) -> Result<Plan> {
-        self.entry.build(machine, case, parameters)
+        match &self.source {
+            Source::Registered(entry) => entry.build(machine, case, parameters),
+            Source::Own(own) => own.plan(machine, case),
+        }
+    }
+
+    fn defaults(&self) -> Result<Parameters> {
+        match self.source {
+            Source::Registered(entry) => self.changed(Parameters::defaults(entry)),
+            Source::Own(_) => self.changed(Parameters::none()),
+        }
     }
 
     fn changed(&self, mut parameters: Parameters) -> Result<Parameters> {
@@ -51,7 +76,21 @@ impl Workload {
     /// A workload by name or alias.
     #[new]
     fn new(name: &str) -> PyResult<Self> {
-        Ok(Self { entry: workload::workload(name)?, changes: Vec::new() })
+        let entry = workload::workload(name)?;
+        Ok(Self { source: Source::Registered(entry), changes: Vec::new() })
+    }
+
+    /// A workload of one's own from `text`: `form` is "toml", "json", "rtapp" or "rtapp-partly".
+    #[staticmethod]
+    fn own(py: Python<'_>, form: &str, text: &str, path: &str, name: &str) -> PyResult<Self> {
+        let own = py.detach(|| match form {
+            "toml" => Own::toml(text, path, name),
+            "json" => Own::json(text, path, name),
+            "rtapp" => Own::rtapp(text, path, name, false),
+            "rtapp-partly" => Own::rtapp(text, path, name, true),
+            _ => Err(Error::invalid("form", format!("{form:?} is no form of a workload"))),
+        })?;
+        Ok(Self { source: Source::Own(Box::new(own)), changes: Vec::new() })
     }
 
     /// A copy with some parameters changed.
@@ -61,14 +100,50 @@ impl Workload {
             all.retain(|(known, _)| *known != name);
             all.push((name, value));
         }
-        let copy = Self { entry: self.entry, changes: all };
-        copy.changed(Parameters::defaults(copy.entry))?;
+        let copy = Self { source: self.source.clone(), changes: all };
+        copy.defaults()?;
         Ok(copy)
     }
 
-    /// Name, aliases, summary, essay, pattern, report, further reports.
+    /// Name, aliases, summary, essay, pattern, report, further reports, notes.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        facts(py, self.entry)
+        let own = match &self.source {
+            Source::Registered(entry) => return facts(py, entry),
+            Source::Own(own) => own,
+        };
+        let d = PyDict::new(py);
+        d.set_item("name", own.name())?;
+        d.set_item("aliases", PyTuple::empty(py))?;
+        d.set_item("summary", own.summary())?;
+        d.set_item("essay", "")?;
+        d.set_item("pattern", None::<&str>)?;
+        d.set_item("report", report(py, &own.report())?)?;
+        d.set_item("more", PyTuple::empty(py))?;
+        d.set_item("notes", PyTuple::new(py, own.notes())?)?;
+        Ok(d)
+    }
+
+    /// The task graph of a case: text, nodes (name, kind, count), edges (from, to, verb, count).
+    fn graph<'py>(
+        &self,
+        py: Python<'py>,
+        machine: &Machine,
+        case: (String, i64),
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let case = Case::new(case.0, case.1);
+        let made = py.detach(|| -> Result<Graph> {
+            let parameters = self.fitted(&machine.inner)?;
+            Ok(workload::graph(&self.plan(&machine.inner, &case, &parameters)?))
+        })?;
+        let d = PyDict::new(py);
+        d.set_item("text", made.to_string())?;
+        let nodes: Vec<_> =
+            made.nodes.iter().map(|n| (n.name.as_str(), kind(n.kind), n.count)).collect();
+        d.set_item("nodes", nodes)?;
+        let edges: Vec<_> =
+            made.edges.iter().map(|e| (e.from, e.to, e.kind.word(), e.count)).collect();
+        d.set_item("edges", edges)?;
+        Ok(d)
     }
 
     /// Every parameter as a dict; on a machine, the values that fit it.
@@ -79,7 +154,7 @@ impl Workload {
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let values = match machine {
             Some(machine) => self.fitted(&machine.inner)?,
-            None => self.changed(Parameters::defaults(self.entry))?,
+            None => self.defaults()?,
         };
         let as_dict = |(p, value): (&workload::Parameter, f64)| {
             let d = PyDict::new(py);
@@ -98,12 +173,19 @@ impl Workload {
 
     /// Labels and numbers of the cases that the table has on a machine.
     fn cases(&self, machine: &Machine) -> Vec<(String, i64)> {
-        (self.entry.cases)(&machine.inner).into_iter().map(|c| (c.label, c.value)).collect()
+        let cases = match &self.source {
+            Source::Registered(entry) => (entry.cases)(&machine.inner),
+            Source::Own(own) => own.cases(),
+        };
+        cases.into_iter().map(|c| (c.label, c.value)).collect()
     }
 
     /// Label and number of the case called `text`.
     fn case(&self, machine: &Machine, text: &str) -> PyResult<(String, i64)> {
-        let case = self.entry.case(&machine.inner, text)?;
+        let case = match &self.source {
+            Source::Registered(entry) => entry.case(&machine.inner, text)?,
+            Source::Own(own) => own.case(text)?,
+        };
         Ok((case.label, case.value))
     }
 }
@@ -124,10 +206,11 @@ fn facts<'py>(py: Python<'py>, entry: &WorkloadEntry) -> PyResult<Bound<'py, PyD
     d.set_item("report", report(py, &entry.report)?)?;
     let more = entry.more.iter().map(|r| report(py, r)).collect::<PyResult<Vec<_>>>()?;
     d.set_item("more", PyTuple::new(py, more)?)?;
+    d.set_item("notes", PyTuple::empty(py))?;
     Ok(d)
 }
 
-fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> {
+fn report<'py>(py: Python<'py>, r: &Report<&str>) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
     d.set_item("metric", r.metric)?;
     d.set_item("unit", r.unit)?;
@@ -147,4 +230,14 @@ fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> {
     d.set_item("row", r.row)?;
     d.set_item("prefix", r.prefix)?;
     Ok(d)
+}
+
+fn kind(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Program => "program",
+        NodeKind::Device => "device",
+        NodeKind::Lock => "lock",
+        NodeKind::Line => "line",
+        NodeKind::Barrier => "barrier",
+    }
 }

@@ -162,6 +162,34 @@ impl<S: AsRef<str>> Measure<S> {
         if found.is_finite() { found } else { f64::NAN }
     }
 
+    /// Returns the same with borrowed names.
+    pub fn borrowed(&self) -> Measure<&str> {
+        match self {
+            Self::Rate { counter, scale } => {
+                Measure::Rate { counter: counter.as_ref(), scale: *scale }
+            }
+            Self::Volume { counter, scale } => {
+                Measure::Volume { counter: counter.as_ref(), scale: *scale }
+            }
+            Self::Elapsed { scale } => Measure::Elapsed { scale: *scale },
+            Self::Quantile { latency, q, scale } => {
+                Measure::Quantile { latency: latency.as_ref(), q: *q, scale: *scale }
+            }
+            Self::PerOp { counter, scale } => {
+                Measure::PerOp { counter: counter.as_ref(), scale: *scale }
+            }
+            Self::Turn { counter, scale } => {
+                Measure::Turn { counter: counter.as_ref(), scale: *scale }
+            }
+            Self::Best { latency, scale } => {
+                Measure::Best { latency: latency.as_ref(), scale: *scale }
+            }
+            Self::Share { counter, of } => {
+                Measure::Share { counter: counter.as_ref(), of: of.as_ref() }
+            }
+        }
+    }
+
     /// Returns the counters it needs.
     pub fn counters(&self) -> Vec<&str> {
         match self {
@@ -204,6 +232,23 @@ pub struct Report<S = &'static str> {
     pub prefix: S,
     /// How the figure is computed.
     pub measure: Measure<S>,
+}
+
+impl Report<String> {
+    /// Returns the same with borrowed texts.
+    pub fn borrowed(&self) -> Report<&str> {
+        Report {
+            metric: &self.metric,
+            unit: &self.unit,
+            better: self.better,
+            mean: self.mean,
+            decimals: self.decimals,
+            style: &self.style,
+            row: &self.row,
+            prefix: &self.prefix,
+            measure: self.measure.borrowed(),
+        }
+    }
 }
 
 /// One workload of the catalogue.
