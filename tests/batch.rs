@@ -21,14 +21,14 @@ fn kernels(names: &[&str]) -> Vec<Kernel> {
     names.iter().map(|n| Kernel::find(n).unwrap()).collect()
 }
 
-fn rows(name: &str, machine: &Machine, cases: &[&str]) -> (Vec<Row>, Vec<Report>) {
+fn rows(name: &str, machine: &Machine, cases: &[&str]) -> (Vec<Row>, Vec<Report<String>>) {
     let entry = workload(name).unwrap();
     let parameters = Parameters::fitted(entry, machine).unwrap();
     let row = |label: &&str| {
         let case = entry.case(machine, label).unwrap();
         Row { plan: entry.build(machine, &case, &parameters).unwrap(), case }
     };
-    (cases.iter().map(row).collect(), vec![entry.report])
+    (cases.iter().map(row).collect(), vec![entry.report.owned()])
 }
 
 fn seeds(n: u64) -> Vec<Seed> {
@@ -43,7 +43,7 @@ fn columns(kernels: &[Kernel]) -> Vec<Column<'_>> {
 fn short<'a>(
     machine: &'a Machine,
     columns: &'a [Column<'a>],
-    (rows, reports): &'a (Vec<Row>, Vec<Report>),
+    (rows, reports): &'a (Vec<Row>, Vec<Report<String>>),
     seeds: &'a [Seed],
 ) -> Batch<'a> {
     Batch {

@@ -41,11 +41,11 @@ def write(t: Timeline, path: str | Path, names: Sequence[str] | None) -> None:
 
 
 def _events(t: Timeline, labels: Sequence[str]) -> Iterator[Event]:
-    yield _name("process_name", CPU, 0, f"CPU under {t.policy}")
-    yield _name("thread_name", CPU, 0, "run queue")
-    yield _name("process_name", TASKS, 0, "tasks")
+    yield named("process_name", CPU, 0, f"CPU under {t.policy}")
+    yield named("thread_name", CPU, 0, "run queue")
+    yield named("process_name", TASKS, 0, "tasks")
     for i, label in enumerate(labels):
-        yield _name("thread_name", TASKS, i, f"{label} (nice {t.tasks[i]['nice']})")
+        yield named("thread_name", TASKS, i, f"{label} (nice {t.tasks[i]['nice']})")
         yield _metadata("thread_sort_index", TASKS, i, {"sort_index": i})
     yield from _slices(t, labels)
     yield from _instants(t)
@@ -56,7 +56,8 @@ def _metadata(kind: str, pid: int, tid: int, args: Event) -> Event:
     return {"name": kind, "ph": "M", "ts": 0, "pid": pid, "tid": tid, "args": args}
 
 
-def _name(kind: str, pid: int, tid: int, name: str) -> Event:
+def named(kind: str, pid: int, tid: int, name: str) -> Event:
+    """Return the event that names a process or thread."""
     return _metadata(kind, pid, tid, {"name": name})
 
 
@@ -64,20 +65,24 @@ def _us(ns: Any) -> float:
     return int(ns) / 1000
 
 
-def _slice(name: str, span: Any, pid: int, tid: int) -> Event:
-    start, end = span["start_ns"], span["end_ns"]
+def _slice(name: str, of: Any, pid: int, tid: int) -> Event:
+    return span(name, of["start_ns"], of["end_ns"], pid, tid)
+
+
+def span(name: str, start: Any, end: Any, pid: int, tid: int) -> Event:
+    """Return a slice of a track from `start` to `end`, ns."""
     timing = {"ts": _us(start), "dur": _us(end - start)}
     return {"name": name, "cat": "sched", "ph": "X", **timing, "pid": pid, "tid": tid}
 
 
 def _slices(t: Timeline, labels: Sequence[str]) -> Iterator[Event]:
-    for span in t.segments():
-        task = int(span["task"])
+    for run in t.segments():
+        task = int(run["task"])
         if task >= 0:
-            yield _slice(labels[task], span, CPU, 0)
-            yield _slice("running", span, TASKS, task)
-    for span in views.waits(t):
-        yield _slice("ready", span, TASKS, int(span["task"]))
+            yield _slice(labels[task], run, CPU, 0)
+            yield _slice("running", run, TASKS, task)
+    for wait in views.waits(t):
+        yield _slice("ready", wait, TASKS, int(wait["task"]))
 
 
 def _instants(t: Timeline) -> Iterator[Event]:

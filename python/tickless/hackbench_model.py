@@ -189,10 +189,9 @@ def hackbench_model(groups: Any, delay_ns: Any, demand_ns: Any) -> HackbenchMode
     count = np.asarray(groups)
     if count.dtype.kind not in "iu":
         raise InvalidTypeError(f"groups: expected integers, found {count.dtype.name}")
+    times = _numbers("delay_ns", delay_ns), _numbers("demand_ns", demand_ns)
     try:
-        arrays = np.broadcast_arrays(
-            count, _numbers("delay_ns", delay_ns), _numbers("demand_ns", demand_ns)
-        )
+        arrays = np.broadcast_arrays(count, *times)
     except ValueError:
         raise ShapeError("groups, delay_ns, demand_ns: shapes cannot be broadcast") from None
     n = _groups(arrays[0])

@@ -57,7 +57,7 @@ class Kernel:
     wrmsr_per_switch : int
         Model-specific registers written in each context switch.
     switch_permille : int
-        Length of the switch path against that of 6.1, thousandths; a note says where it was measured.
+        Length of the switch path against that of 6.1, thousandths; a note says if it was measured.
     patches : tuple of str
     features : mapping of str to bool
         By the kernel's names. One that is not here does not exist in this kernel.

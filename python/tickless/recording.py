@@ -1,36 +1,33 @@
-"""What happened in one simulated run, as a trace: ftrace text, or a picture in Perfetto."""
+"""What happened in one simulated run: switches, wake-ups, idle states, ticks, in order."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tickless._arrays import freeze
-from tickless._files import written
 from tickless.errors import InvalidParameterError
 
-KINDS = ("switch", "waking", "wakeup", "idle-enter", "idle-exit")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KINDS = ("switch", "waking", "wakeup", "idle-enter", "idle-exit", "told", "tick-stop", "tick")
 """Codes of `Recording.kind`: the core's happenings, in its order."""
-SWITCH, WAKING, WAKEUP, IDLE_ENTER, IDLE_EXIT = range(5)
+SWITCH, WAKING, WAKEUP, IDLE_ENTER, IDLE_EXIT, TOLD, TICK_STOP, TICK = range(len(KINDS))
 IDLE_TASK = np.iinfo(np.uint32).max
 """The number that stands for the idle task of a CPU."""
-FIRST_PID = 1000
-"""Process number of task 0; small ones belong to the kernel."""
-COMM = 15
-"""Longest task name of the kernel."""
-_EXIT = 4_294_967_295
-"""What `cpu_idle` prints when a state is left (Linux ``PWR_EVENT_EXIT``)."""
+
+RUN = np.dtype([("cpu", "i8"), ("task", "i8"), ("start_ns", "i8"), ("end_ns", "i8")])
+"""Row of `Recording.runs`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recording:
-    """Switches, wake-ups and idle states of one run, in order; read-only arrays.
+    """Switches, wake-ups, idle states and ticks of one run, in order; read-only arrays.
 
     Attributes
     ----------
@@ -39,6 +36,10 @@ class Recording:
         Names of the idle states.
     tasks : tuple of str
         Program of each task.
+    nices : tuple of int
+        Nice value of each task.
+    governor : str
+        The idle governor that ran.
     t_ns : ndarray of int64, (n,)
         Time since the simulated machine was switched on.
     kind : ndarray of uint8, (n,)
@@ -47,7 +48,8 @@ class Recording:
         Where it happened; the waker's CPU for wake-ups.
     a, b : ndarray of uint32, (n,)
         Of a switch, the tasks before and after, `IDLE_TASK` for none; of a waking or wake-up, the
-        task and (wake-up) its CPU; of an idle entry, the state.
+        task and (wake-up) its CPU; of an idle entry, the state; of a sleep length that a governor
+        is told, its low and high 32 bits, ns.
     lost : int
         Happenings that did not fit.
     """
@@ -63,6 +65,8 @@ class Recording:
     a: NDArray[np.uint32]
     b: NDArray[np.uint32]
     lost: int = 0
+    nices: tuple[int, ...] = ()
+    governor: str = ""
 
     def __post_init__(self) -> None:
         for name in ("t_ns", "kind", "cpu", "a", "b"):
@@ -74,7 +78,7 @@ class Recording:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recording):
             return NotImplemented
-        plain = ("kernel", "case", "machine", "states", "tasks", "lost")
+        plain = ("kernel", "case", "machine", "states", "tasks", "lost", "nices", "governor")
         arrays = ("t_ns", "kind", "cpu", "a", "b")
         return all(getattr(self, n) == getattr(other, n) for n in plain) and all(
             np.array_equal(getattr(self, n), getattr(other, n)) for n in arrays
@@ -122,19 +126,6 @@ class Recording:
         empty = np.zeros(0, np.int64)
         return {k: np.concatenate(v) if v else empty for k, v in found.items()}
 
-    def to_ftrace(self, path: str | os.PathLike[str]) -> None:
-        """Write ftrace text with the events ``sched_switch``, ``sched_wak*`` and ``cpu_idle``.
-
-        Parameters
-        ----------
-        path : str or path
-            Time stamps are nanoseconds in seconds with nine decimals, so that `tickless.read_trace`
-            reads the same idle periods back.
-        """
-        with written(path) as f:
-            f.write("# tracer: nop\n#\n")
-            f.writelines(f"{line}\n" for line in self._lines())
-
     def asleep(self) -> NDArray[np.bool_]:
         """Return which happenings are switches away from a task that goes to sleep.
 
@@ -153,45 +144,48 @@ class Recording:
                 found[i] = self.a[i] != IDLE_TASK and woken.get(int(self.a[i]), True)
         return found
 
-    def _lines(self) -> Iterator[str]:
-        current: dict[int, int] = {}
-        rows = zip(
-            self.t_ns.tolist(),
-            self.kind.tolist(),
-            self.cpu.tolist(),
-            self.a.tolist(),
-            self.b.tolist(),
-            self.asleep().tolist(),
-            strict=True,
-        )
-        for t, kind, cpu, a, b, sleeps in rows:
-            who = self._comm(current.get(cpu, IDLE_TASK))
-            pid = self._pid(current.get(cpu, IDLE_TASK))
-            head = f"{who:>16}-{pid:<7} [{cpu:03d}] d..2. {t // 10**9}.{t % 10**9:09d}: "
-            if kind == SWITCH:
-                current[cpu] = b
-                yield head + (
-                    f"sched_switch: prev_comm={self._comm(a)} prev_pid={self._pid(a)} "
-                    f"prev_prio=120 prev_state={'S' if sleeps else 'R'} ==> "
-                    f"next_comm={self._comm(b)} next_pid={self._pid(b)} next_prio=120"
-                )
-            elif kind in (WAKING, WAKEUP):
-                word = "sched_waking" if kind == WAKING else "sched_wakeup"
-                target = b if kind == WAKEUP else cpu
-                yield head + (
-                    f"{word}: comm={self._comm(a)} pid={self._pid(a)} prio=120 "
-                    f"target_cpu={target:03d}"
-                )
-            else:
-                state = a if kind == IDLE_ENTER else _EXIT
-                yield head + f"cpu_idle: state={state} cpu_id={cpu}"
+    def runs(self) -> NDArray[np.void]:
+        """Return who had which CPU from when to when.
 
-    def _comm(self, task: int) -> str:
-        return "<idle>" if task == IDLE_TASK else self.task_name(task)[:COMM]
+        Returns
+        -------
+        structured ndarray
+            ``cpu``, ``task``, ``start_ns``, ``end_ns`` by CPU and time, without the idle task. Who
+            had a CPU when the recording began shows when it leaves; who has it at the end has it
+            up to the last happening.
+        """
+        if not len(self):
+            return np.zeros(0, RUN)
+        first, last = self.t_ns[0], self.t_ns[-1]
+        found = []
+        for cpu in np.unique(self.cpu[self.kind == SWITCH]):
+            here = np.flatnonzero((self.kind == SWITCH) & (self.cpu == cpu))
+            runs = np.zeros(len(here) + 1, RUN)
+            runs["cpu"] = cpu
+            runs["task"][0], runs["task"][1:] = self.a[here[0]], self.b[here]
+            runs["start_ns"][0], runs["start_ns"][1:] = first, self.t_ns[here]
+            runs["end_ns"][-1], runs["end_ns"][:-1] = last, self.t_ns[here]
+            found.append(runs[(runs["task"] != IDLE_TASK) & (runs["end_ns"] > runs["start_ns"])])
+        return np.concatenate(found) if found else np.zeros(0, RUN)
 
-    @staticmethod
-    def _pid(task: int) -> int:
-        return 0 if task == IDLE_TASK else FIRST_PID + task
+    def to_ftrace(self, path: str | os.PathLike[str]) -> None:
+        """Write ftrace text, as the kernel prints it, that `tickless.read_trace` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            The events are ``sched_switch``, ``sched_waking``, ``sched_wakeup``, ``cpu_idle``,
+            ``tick_stop``, ticks as ``hrtimer_expire_entry``, and the return probes ``slen`` and
+            that of the governor's choice. Time stamps are seconds with nine decimals.
+
+        Notes
+        -----
+        Idle periods, switches and wake-ups read back as they are here. A recording that was cut
+        says so where the kernel does: fewer entries in the buffer than were written.
+        """
+        from tickless import _recording_ftrace
+
+        _recording_ftrace.write(self, path)
 
     def to_perfetto(self, path: str | os.PathLike[str]) -> None:
         """Write Chrome trace-event JSON, which https://ui.perfetto.dev opens.
@@ -200,72 +194,40 @@ class Recording:
         ----------
         path : str or path
             One track per CPU with the tasks that ran there, one with its idle states, and one per
-            task with its wake-ups.
+            task with its wake-ups; an arrow leads from each wake-up to where the task runs then.
 
         Raises
         ------
         InvalidParameterError
             If nothing happened.
         """
+        from tickless import _recording_perfetto
+
         if not len(self):
             raise InvalidParameterError("record: nothing happened in the window")
-        with written(path) as f:
-            f.write('{"displayTimeUnit":"ns","traceEvents":[\n')
-            for i, event in enumerate(self._events()):
-                f.write(",\n" if i else "")
-                f.write(json.dumps(event, separators=(",", ":")))
-            f.write("\n]}\n")
+        _recording_perfetto.write(self, path)
 
-    def _events(self) -> Iterator[dict[str, Any]]:
-        yield _name("process_name", _CPUS, 0, f"CPUs of {self.machine}, {self.kernel}")
-        yield _name("process_name", _IDLE, 0, "idle states")
-        yield _name("process_name", _TASKS, 0, "tasks")
-        for cpu in np.unique(self.cpu).tolist():
-            yield _name("thread_name", _CPUS, cpu, f"CPU {cpu}")
-            yield _name("thread_name", _IDLE, cpu, f"CPU {cpu}")
-        yield from self._runs()
-        periods = self.idle_periods()
-        for cpu, start, end, state in zip(*(v.tolist() for v in periods.values()), strict=True):
-            yield _span(self.states[state], _IDLE, cpu, start, end)
+    def plot(self, start_ns: int | None = None, end_ns: int | None = None) -> Figure:
+        """Draw what each CPU does over time.
 
-    def _runs(self) -> Iterator[dict[str, Any]]:
-        """Yield who ran where, and the wake-ups of each task that ran."""
-        named: set[int] = {int(IDLE_TASK)}
-        running: dict[int, tuple[int, int]] = {}
-        first, last = int(self.t_ns[0]), int(self.t_ns[-1])
-        chosen = np.flatnonzero((self.kind == SWITCH) | (self.kind == WAKEUP))
-        for i in chosen.tolist():
-            t, cpu, a, b = (int(x[i]) for x in (self.t_ns, self.cpu, self.a, self.b))
-            for task in (a, b) if self.kind[i] == SWITCH else (a,):
-                if task not in named:
-                    named.add(task)
-                    yield _name("thread_name", _TASKS, task, self.task_name(task))
-            if self.kind[i] == WAKEUP:
-                yield {"name": "wake-up", "ph": "i", "s": "t", "ts": t / 1000,
-                       "pid": _TASKS, "tid": a, "args": {"by CPU": cpu, "on CPU": b}}  # fmt: skip
-                continue
-            # Who had the CPU when the recording began shows only when it leaves.
-            who, since = running.pop(cpu, (a, first))
-            if who != IDLE_TASK:
-                yield from self._ran(cpu, who, since, t)
-            running[cpu] = (b, t)
-        for cpu, (who, since) in running.items():
-            if who != IDLE_TASK:
-                yield from self._ran(cpu, who, since, last)
+        A bar is a task, by colour; grey is idle, the darker the deeper the state; white between
+        them is the kernel on its way in or out. Arrows are wake-ups, from the waker's CPU to that
+        of the woken task, if they are few.
 
-    def _ran(self, cpu: int, task: int, start: int, end: int) -> Iterator[dict[str, Any]]:
-        yield _span(self.task_name(task), _CPUS, cpu, start, end)
-        yield _span(f"on CPU {cpu}", _TASKS, task, start, end)
+        Parameters
+        ----------
+        start_ns, end_ns : int, optional
+            Part of the recording to draw, in the times of `t_ns`; all of it if None.
 
+        Returns
+        -------
+        matplotlib.figure.Figure
 
-_CPUS, _IDLE, _TASKS = 1, 2, 3
-"""Process numbers of the groups of tracks."""
+        Raises
+        ------
+        InvalidParameterError
+            If nothing happened, for an empty part, or with more than 64 CPUs.
+        """
+        from tickless.plots.recording import draw
 
-
-def _name(kind: str, pid: int, tid: int, name: str) -> dict[str, Any]:
-    return {"name": kind, "ph": "M", "ts": 0, "pid": pid, "tid": tid, "args": {"name": name}}
-
-
-def _span(name: str, pid: int, tid: int, start: int, end: int) -> dict[str, Any]:
-    return {"name": name, "cat": "sched", "ph": "X", "ts": start / 1000,
-            "dur": (end - start) / 1000, "pid": pid, "tid": tid}  # fmt: skip
+        return draw(self, start_ns, end_ns)

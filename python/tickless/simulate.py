@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tickless import _core
 from tickless._arrays import flag, integer, real, text
@@ -18,6 +18,9 @@ from tickless.results import Results
 from tickless.simulate_metrics import metrics
 from tickless.simulate_notes import notes
 from tickless.workload import Case, Workload, as_machine, as_workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Simulation", "simulate"]
 
@@ -87,6 +90,30 @@ class Simulation(Results):
             Which recording; the first by default.
         """
         self.recording(kernel, case).to_ftrace(path)
+
+    def plot_timeline(
+        self,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        *,
+        kernel: str | None = None,
+        case: str | None = None,
+    ) -> Figure:
+        """Draw what each CPU does in one recording; needs ``record=True``.
+
+        Parameters
+        ----------
+        start_ns, end_ns : int, optional
+            Part to draw, in the times of `Recording.t_ns`; all of it if None.
+        kernel, case : str, optional
+            Which recording; the first by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            See `Recording.plot`.
+        """
+        return self.recording(kernel, case).plot(start_ns, end_ns)
 
 
 def simulate(
@@ -357,7 +384,9 @@ def _recordings(
                 case=cases[c],
                 machine=machine.name,
                 states=tuple(max(machine.tables, key=len).names),
-                tasks=tuple(batch.task_names(c)),
+                tasks=tuple(batch.task_names(int(c))),
+                nices=tuple(batch.task_nices(int(c))),
+                governor=kernels[k].governor,
                 lost=lost,
                 **columns,
             )

@@ -59,7 +59,7 @@ pub struct Batch<'a> {
     /// The cases.
     pub rows: &'a [Row],
     /// Reported figures, the main one first.
-    pub reports: &'a [Report<&'a str>],
+    pub reports: &'a [Report<String>],
     /// One seed per run: by kernel, then case, then repeat.
     pub seeds: &'a [Seed],
     /// The machine is one of so many equal parts of a larger one; counts are those of the whole.
@@ -283,8 +283,8 @@ impl Batch<'_> {
                 span: half.0,
                 parts,
             };
-            let measure = self.reports.first().map(|r| r.measure);
-            let value = |seen: &Seen| measure.map_or(f64::NAN, |m| m.value(&row.case, seen));
+            let main = self.reports.first();
+            let value = |seen: &Seen| main.map_or(f64::NAN, |r| r.measure.value(&row.case, seen));
             cell.halves[0] = value(&first);
             for (all, first) in m.latencies.iter_mut().zip(&o.first_latencies) {
                 // All were counted in the first half too.
@@ -348,8 +348,8 @@ fn quantile(histogram: &Histogram<u64>, q: f64) -> f64 {
 }
 
 /// Returns the counter of the operations that the benchmark reports.
-fn operations<'a>(reports: &[Report<&'a str>], plan: &'a Plan) -> Option<&'a str> {
-    let counted = reports.iter().find_map(|r| match r.measure {
+fn operations<'a>(reports: &'a [Report<String>], plan: &'a Plan) -> Option<&'a str> {
+    let counted = reports.iter().find_map(|r| match &r.measure {
         Measure::Rate { counter, .. }
         | Measure::Volume { counter, .. }
         | Measure::PerOp { counter, .. }
@@ -357,7 +357,7 @@ fn operations<'a>(reports: &[Report<&'a str>], plan: &'a Plan) -> Option<&'a str
         Measure::Share { of, .. } => Some(of),
         Measure::Elapsed { .. } | Measure::Quantile { .. } | Measure::Best { .. } => None,
     });
-    counted.or_else(|| plan.counters.first().map(String::as_str))
+    counted.or_else(|| plan.counters.first()).map(String::as_str)
 }
 
 fn lost(plan: &Plan, dropped: u64, sent: u64) -> f64 {

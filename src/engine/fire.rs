@@ -5,6 +5,7 @@
 
 use super::cpu::{BACKGROUND, Kind, Reason};
 use super::metrics::Count;
+use super::record::Happening;
 use super::sim::Sim;
 use super::slots::NEVER;
 use crate::sched::Resched;
@@ -143,6 +144,7 @@ impl Sim<'_> {
 
     fn tick(&mut self, c: usize) {
         self.metrics.count(Count::Ticks);
+        self.note(Happening::Tick { cpu: c as u32 });
         self.cpus[c].next_tick += self.tick;
         if self.cpus[c].act.kind == Kind::Idle {
             self.cpus[c].period.got_tick = true;

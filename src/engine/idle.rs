@@ -97,7 +97,12 @@ impl Sim<'_> {
         }
         let end = if limit == NEVER { NEVER } else { stamp.saturating_add(limit) };
         cpu.begin_until(Kind::Idle, end);
-        self.note(Happening::IdleEnter { cpu: c as u32, state: state as u32 });
+        let cpu = c as u32;
+        self.note(Happening::Told { cpu, sleep_length: context.sleep_length });
+        if stops && !stopped {
+            self.note(Happening::TickStop { cpu });
+        }
+        self.note_at(stamp, Happening::IdleEnter { cpu, state: state as u32 });
         self.look(c);
     }
 
@@ -202,6 +207,7 @@ impl Sim<'_> {
         }
         if self.cpus[c].tick_on && self.cpus[c].next_tick <= now {
             self.cpus[c].next_tick += self.tick;
+            self.note(Happening::Tick { cpu: c as u32 });
             self.cpus[c].period.got_tick = true;
             work += self.prices.costs.interrupt;
         }

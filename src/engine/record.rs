@@ -45,6 +45,23 @@ pub enum Happening {
         /// The CPU.
         cpu: u32,
     },
+    /// A governor is told how long its CPU could sleep.
+    Told {
+        /// The CPU.
+        cpu: u32,
+        /// Time to the next timer, ns.
+        sleep_length: i64,
+    },
+    /// A CPU stops its tick.
+    TickStop {
+        /// The CPU.
+        cpu: u32,
+    },
+    /// The tick of a CPU.
+    Tick {
+        /// The CPU.
+        cpu: u32,
+    },
 }
 
 /// A recording.
@@ -56,13 +73,28 @@ pub struct Recorder {
     pub lost: u64,
 }
 
+impl Recorder {
+    /// Puts everything in the order of time; what happens at one time stays in the order of its causes.
+    #[must_use]
+    pub fn in_order(mut self) -> Self {
+        self.records.sort_by_key(|record| record.0);
+        self
+    }
+}
+
 impl Sim<'_> {
     /// Writes down what happens now, if anybody wants to know.
     #[inline]
     pub(super) fn note(&mut self, happening: Happening) {
+        self.note_at(self.now, happening);
+    }
+
+    /// Writes down what happens at a time that may still be to come.
+    #[inline]
+    pub(super) fn note_at(&mut self, time: i64, happening: Happening) {
         if let Some(recorder) = &mut self.recorder {
             if recorder.records.len() < MAX_RECORDS {
-                recorder.records.push((self.now, happening));
+                recorder.records.push((time, happening));
             } else {
                 recorder.lost += 1;
             }

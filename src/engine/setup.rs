@@ -194,7 +194,7 @@ pub fn run_for(setup: &Setup<'_>, span: Span, seed: &Seed, watch: &Watch) -> Res
         elapsed: sim.now - warmup,
         finished,
         events: sim.events,
-        recorder: sim.recorder.take(),
+        recorder: sim.recorder.take().map(Recorder::in_order),
         metrics: sim.metrics,
     })
 }

@@ -30,8 +30,8 @@ impl Sim<'_> {
         self.cpus[c].cur = next;
         if prev != next {
             self.metrics.count(Count::Switches);
+            self.note(Happening::Switch { cpu: c as u32, prev, next });
         }
-        self.note(Happening::Switch { cpu: c as u32, prev, next });
         if next == NONE {
             if prev == NONE {
                 let price = self.prices.costs.govern;

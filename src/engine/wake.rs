@@ -135,9 +135,10 @@ impl Sim<'_> {
         let now = self.now;
         let task = &mut self.tasks[id as usize];
         task.life = Life::Ready;
-        task.waits = Waits::Nothing;
         task.ready_at = now;
+        // A task that is moved may be about to look once more before it sleeps; it still waits.
         if how != Enqueue::Migrate {
+            task.waits = Waits::Nothing;
             task.woken_at = now;
         }
         self.push_ready(target, id);

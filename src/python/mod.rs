@@ -10,6 +10,7 @@ mod idle_object;
 mod input;
 mod kernel;
 mod machine;
+mod recording;
 mod run;
 mod sched;
 mod simulate;

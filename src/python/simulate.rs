@@ -11,11 +11,10 @@ use super::errors::wrong_type;
 use super::idle_object::{ObjectMaker, Raised};
 use super::kernel::Kernel;
 use super::machine::Machine;
+use super::recording::columns;
 use super::run::{on_this_thread, watched};
 use super::workload::Workload;
-use crate::engine::{
-    self, Cell, Column, GovernorMaker, Happening, MAX_RECORDS, Recorder, Row, StateBooks, obstacle,
-};
+use crate::engine::{self, Cell, Column, GovernorMaker, MAX_RECORDS, Row, StateBooks, obstacle};
 use crate::error::{Error, Result};
 use crate::idle::Governor;
 use crate::idle::foreign::{CFunction, Failure, ForeignMaker};
@@ -31,7 +30,7 @@ pub struct Batch {
     machine: Arc<machine::Machine>,
     kernels: Vec<(kernel::Kernel, Option<Outside>)>,
     rows: Vec<Row>,
-    workload: Py<Workload>,
+    reports: Vec<Report<String>>,
     parts: u32,
     noise: f64,
     warmup: Option<i64>,
@@ -55,7 +54,7 @@ impl Batch {
         py: Python<'_>,
         machine: &Machine,
         kernels: Vec<(Bound<'_, Kernel>, Option<Bound<'_, PyAny>>)>,
-        workload: Bound<'_, Workload>,
+        workload: &Workload,
         cases: Vec<(String, i64)>,
         sliced: bool,
         noise: f64,
@@ -70,40 +69,42 @@ impl Batch {
         let machine = &machine.inner;
         let cases: Vec<Case> =
             cases.into_iter().map(|(label, value)| Case { label, value }).collect();
-        let load = workload.get();
         let (part, rows) = py.detach(|| match sliced {
-            true => shares(machine, load, cases),
-            false => Ok((machine.clone(), whole(machine, load, cases)?)),
+            true => shares(machine, workload, cases),
+            false => Ok((machine.clone(), whole(machine, workload, cases)?)),
         })?;
         let parts = if sliced { machine.topology.nllcs() as u32 } else { 1 };
         let made = Self {
             machine: part,
             kernels,
             rows,
-            workload: workload.unbind(),
+            reports: workload.reports(),
             parts,
             noise,
             warmup: warmup_ns,
             window: window_ns,
             record,
         };
-        made.batch(&made.reports(), &[], &made.columns(&[]), None).check()?;
+        made.batch(&[], &made.columns(&[]), None).check()?;
         Ok(made)
     }
 
     /// Simulated time of all runs together, ns.
     fn simulated_ns(&self, repeats: usize) -> i64 {
         let seeds = vec![Seed::new(&[0]); self.cells() * repeats];
-        self.batch(&self.reports(), &seeds, &self.columns(&[]), None).simulated()
+        self.batch(&seeds, &self.columns(&[]), None).simulated()
     }
 
     /// Program of each task of a case.
     fn task_names(&self, case: usize) -> PyResult<Vec<&str>> {
-        let Some(row) = self.rows.get(case) else {
-            return Err(Error::invalid("case", format!("no case number {case}")).into());
-        };
-        let name = |t: &Task| row.plan.programs[t.program as usize].name.as_str();
-        Ok(row.plan.tasks.iter().map(name).collect())
+        let programs = self.rows.get(case).map_or(&[][..], |row| &row.plan.programs);
+        let name = |t: &Task| programs[t.program as usize].name.as_str();
+        Ok(self.tasks(case)?.iter().map(name).collect())
+    }
+
+    /// Nice value of each task of a case.
+    fn task_nices(&self, case: usize) -> PyResult<Vec<i8>> {
+        Ok(self.tasks(case)?.iter().map(|t| t.nice).collect())
     }
 
     /// Carries out all runs.
@@ -144,6 +145,12 @@ impl Batch {
 }
 
 impl Batch {
+    fn tasks(&self, case: usize) -> PyResult<&[Task]> {
+        let row = self.rows.get(case);
+        row.map(|row| &row.plan.tasks[..])
+            .ok_or_else(|| Error::invalid("case", format!("no case number {case}")).into())
+    }
+
     fn cells(&self) -> usize {
         self.kernels.len() * self.rows.len()
     }
@@ -155,13 +162,8 @@ impl Batch {
         self.kernels.iter().enumerate().map(column).collect()
     }
 
-    fn reports(&self) -> Vec<Report<&str>> {
-        self.workload.get().reports()
-    }
-
     fn batch<'a>(
         &'a self,
-        reports: &'a [Report<&'a str>],
         seeds: &'a [Seed],
         columns: &'a [Column<'a>],
         threads: Option<usize>,
@@ -170,7 +172,7 @@ impl Batch {
             machine: &self.machine,
             columns,
             rows: &self.rows,
-            reports,
+            reports: &self.reports,
             seeds,
             parts: self.parts,
             noise: self.noise,
@@ -197,7 +199,7 @@ impl Batch {
             .collect();
         let objects = makers.iter().flatten().any(|m| matches!(m.outside, Outside::Object(_)));
         let threads = if objects { threads.map_or(Some(1), |n| Some(n.min(1))) } else { threads };
-        let result = self.batch(&self.reports(), seeds, &self.columns(&makers), threads).run(watch);
+        let result = self.batch(seeds, &self.columns(&makers), threads).run(watch);
         failure.take().map_or(result, Err)
     }
 
@@ -228,7 +230,7 @@ impl Batch {
         let repeats = shape[2].max(1);
         let recorders = cells.iter_mut().step_by(repeats).map(|c| c.recorder.take());
         let recordings: Vec<_> =
-            recorders.flatten().map(|r| recording(py, r)).collect::<PyResult<_>>()?;
+            recorders.flatten().map(|r| columns(py, r)).collect::<PyResult<_>>()?;
         out.out.set_item("recordings", recordings)?;
         Ok(out.out)
     }
@@ -258,38 +260,9 @@ impl Shaped<'_> {
     }
 }
 
-/// A recording as columns: time, kind, CPU, and two numbers whose meaning depends on the kind.
-fn recording(py: Python<'_>, recorder: Recorder) -> PyResult<Bound<'_, PyDict>> {
-    let n = recorder.records.len();
-    let mut t = Vec::with_capacity(n);
-    let mut kind = Vec::with_capacity(n);
-    let mut numbers = [Vec::with_capacity(n), Vec::with_capacity(n), Vec::with_capacity(n)];
-    for (at, happening) in recorder.records {
-        let (code, row) = match happening {
-            Happening::Switch { cpu, prev, next } => (0_u8, [cpu, prev, next]),
-            Happening::Waking { cpu, task } => (1, [cpu, task, 0]),
-            Happening::Wakeup { cpu, target, task } => (2, [cpu, task, target]),
-            Happening::IdleEnter { cpu, state } => (3, [cpu, state, 0]),
-            Happening::IdleExit { cpu } => (4, [cpu, 0, 0]),
-        };
-        t.push(at);
-        kind.push(code);
-        numbers.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
-    }
-    let [cpu, a, b] = numbers;
-    let d = PyDict::new(py);
-    d.set_item("t_ns", t.into_pyarray(py))?;
-    d.set_item("kind", kind.into_pyarray(py))?;
-    d.set_item("cpu", cpu.into_pyarray(py))?;
-    d.set_item("a", a.into_pyarray(py))?;
-    d.set_item("b", b.into_pyarray(py))?;
-    d.set_item("lost", recorder.lost)?;
-    Ok(d)
-}
-
 fn whole(machine: &machine::Machine, workload: &Workload, cases: Vec<Case>) -> Result<Vec<Row>> {
-    let parameters = workload.fitted(machine)?;
-    let row = |case: Case| Ok(Row { plan: workload.plan(machine, &case, &parameters)?, case });
+    let fitted = workload.fitted(machine)?;
+    let row = |case: Case| Ok(Row { plan: fitted.plan(machine, &case)?, case });
     cases.into_iter().map(row).collect()
 }
 
@@ -303,7 +276,7 @@ fn shares(
 ) -> Result<(Arc<machine::Machine>, Vec<Row>)> {
     let part = machine.slice_llc()?;
     let parts = machine.topology.nllcs() as u32;
-    let parameters = workload.fitted(machine)?;
+    let fitted = workload.fitted(machine)?;
     let row = |case: Case| {
         let refuse = |reason: String| {
             let name = &machine.name;
@@ -316,9 +289,9 @@ fn shares(
         if case.value % i64::from(parts) != 0 {
             return Err(refuse(format!("{} is no multiple of {parts}", case.value)));
         }
-        let whole = workload.plan(machine, &case, &parameters)?;
+        let whole = fitted.plan(machine, &case)?;
         let share = Case { value: case.value / i64::from(parts), ..case.clone() };
-        let plan = workload.plan(&part, &share, &parameters)?;
+        let plan = fitted.plan(&part, &share)?;
         match obstacle(&whole, &plan, parts) {
             Some(reason) => Err(refuse(reason)),
             None => Ok(Row { case, plan }),

@@ -1,5 +1,7 @@
 //! Workloads as a frozen class; `tickless.Workload` is the public face.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -21,45 +23,56 @@ pub struct Workload {
 #[derive(Clone)]
 enum Source {
     Registered(&'static WorkloadEntry),
-    Own(Box<Own>),
+    Own(Arc<Own>),
+}
+
+/// What plans are made of on a machine: the parameters that fit it, or the user's own workload.
+pub enum Fitted {
+    /// Of a workload of the catalogue.
+    Registered(&'static WorkloadEntry, Parameters),
+    /// Of the user's own.
+    Own(Arc<Own>),
+}
+
+impl Fitted {
+    /// The plan of a case, checked.
+    pub fn plan(&self, machine: &machine::Machine, case: &Case) -> Result<Plan> {
+        match self {
+            Self::Registered(entry, parameters) => entry.build(machine, case, parameters),
+            Self::Own(own) => own.plan(machine, case),
+        }
+    }
 }
 
 impl Workload {
     /// What it reports, the main figure first.
-    pub fn reports(&self) -> Vec<Report<&str>> {
+    pub fn reports(&self) -> Vec<Report<String>> {
         match &self.source {
             Source::Registered(entry) => {
-                std::iter::once(entry.report).chain(entry.more.iter().copied()).collect()
+                std::iter::once(&entry.report).chain(entry.more).map(Report::owned).collect()
             }
             Source::Own(own) => vec![own.report()],
         }
     }
 
-    /// The parameters on a machine: those that fit it, then the user's.
-    pub fn fitted(&self, machine: &machine::Machine) -> Result<Parameters> {
-        match self.source {
-            Source::Registered(entry) => self.changed(Parameters::fitted(entry, machine)?),
-            Source::Own(_) => Ok(Parameters::none()),
-        }
+    /// The workload with the numbers of a machine, then the user's.
+    pub fn fitted(&self, machine: &machine::Machine) -> Result<Fitted> {
+        Ok(match &self.source {
+            Source::Registered(entry) => {
+                Fitted::Registered(entry, self.changed(Parameters::fitted(entry, machine)?)?)
+            }
+            Source::Own(own) => Fitted::Own(own.clone()),
+        })
     }
 
-    /// The plan of a case.
-    pub fn plan(
-        &self,
-        machine: &machine::Machine,
-        case: &Case,
-        parameters: &Parameters,
-    ) -> Result<Plan> {
-        match &self.source {
-            Source::Registered(entry) => entry.build(machine, case, parameters),
-            Source::Own(own) => own.plan(machine, case),
-        }
-    }
-
-    fn defaults(&self) -> Result<Parameters> {
-        match self.source {
-            Source::Registered(entry) => self.changed(Parameters::defaults(entry)),
-            Source::Own(_) => self.changed(Parameters::none()),
+    /// Every number; on a machine, the values that fit it.
+    fn numbers(&self, machine: Option<&machine::Machine>) -> Result<Parameters> {
+        match (&self.source, machine) {
+            (Source::Registered(entry), Some(machine)) => {
+                self.changed(Parameters::fitted(entry, machine)?)
+            }
+            (Source::Registered(entry), None) => self.changed(Parameters::defaults(entry)),
+            (Source::Own(_), _) => self.changed(Parameters::none()),
         }
     }
 
@@ -90,7 +103,7 @@ impl Workload {
             "rtapp-partly" => Own::rtapp(text, path, name, true),
             _ => Err(Error::invalid("form", format!("{form:?} is no form of a workload"))),
         })?;
-        Ok(Self { source: Source::Own(Box::new(own)), changes: Vec::new() })
+        Ok(Self { source: Source::Own(Arc::new(own)), changes: Vec::new() })
     }
 
     /// A copy with some parameters changed.
@@ -101,7 +114,7 @@ impl Workload {
             all.push((name, value));
         }
         let copy = Self { source: self.source.clone(), changes: all };
-        copy.defaults()?;
+        copy.numbers(None)?;
         Ok(copy)
     }
 
@@ -132,8 +145,7 @@ impl Workload {
     ) -> PyResult<Bound<'py, PyDict>> {
         let case = Case::new(case.0, case.1);
         let made = py.detach(|| -> Result<Graph> {
-            let parameters = self.fitted(&machine.inner)?;
-            Ok(workload::graph(&self.plan(&machine.inner, &case, &parameters)?))
+            Ok(workload::graph(&self.fitted(&machine.inner)?.plan(&machine.inner, &case)?))
         })?;
         let d = PyDict::new(py);
         d.set_item("text", made.to_string())?;
@@ -152,10 +164,7 @@ impl Workload {
         py: Python<'py>,
         machine: Option<&Machine>,
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let values = match machine {
-            Some(machine) => self.fitted(&machine.inner)?,
-            None => self.defaults()?,
-        };
+        let values = self.numbers(machine.map(|m| m.inner.as_ref()))?;
         let as_dict = |(p, value): (&workload::Parameter, f64)| {
             let d = PyDict::new(py);
             d.set_item("name", p.name)?;
@@ -210,10 +219,10 @@ fn facts<'py>(py: Python<'py>, entry: &WorkloadEntry) -> PyResult<Bound<'py, PyD
     Ok(d)
 }
 
-fn report<'py>(py: Python<'py>, r: &Report<&str>) -> PyResult<Bound<'py, PyDict>> {
+fn report<'py, S: AsRef<str>>(py: Python<'py>, r: &Report<S>) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
-    d.set_item("metric", r.metric)?;
-    d.set_item("unit", r.unit)?;
+    d.set_item("metric", r.metric.as_ref())?;
+    d.set_item("unit", r.unit.as_ref())?;
     let better = match r.better {
         Better::Higher => "higher",
         Better::Lower => "lower",
@@ -226,9 +235,9 @@ fn report<'py>(py: Python<'py>, r: &Report<&str>) -> PyResult<Bound<'py, PyDict>
     };
     d.set_item("mean", mean)?;
     d.set_item("decimals", r.decimals)?;
-    d.set_item("style", r.style)?;
-    d.set_item("row", r.row)?;
-    d.set_item("prefix", r.prefix)?;
+    d.set_item("style", r.style.as_ref())?;
+    d.set_item("row", r.row.as_ref())?;
+    d.set_item("prefix", r.prefix.as_ref())?;
     Ok(d)
 }
 

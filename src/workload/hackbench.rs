@@ -169,10 +169,13 @@ fn plan(machine: &Machine, case: &Case, p: &Parameters) -> Result<Plan> {
         receiver(&mut plan, loops, read, messages)
     }];
     start(&mut plan, p, 2 * HALF * groups)?;
+    // Tasks with one number start near each other: those of a group, or none.
+    let together = plan.layout == Layout::Packed;
     for group in 0..groups {
         let pipes: Vec<u32> = (0..HALF).map(|_| plan.channel(pipe)).collect();
         for i in 0..HALF {
-            let task = |program| Task { program, group, ..Task::default() };
+            let number = if together { group } else { HALF * group + i };
+            let task = |program| Task { program, group: number, ..Task::default() };
             // Handle 0 is where the task waits for the start.
             let own = [plan.channel(Channel::connection()), plan.channel(Channel::connection())];
             let all: Vec<u32> = std::iter::once(own[0]).chain(pipes.iter().copied()).collect();

@@ -162,31 +162,24 @@ impl<S: AsRef<str>> Measure<S> {
         if found.is_finite() { found } else { f64::NAN }
     }
 
-    /// Returns the same with borrowed names.
-    pub fn borrowed(&self) -> Measure<&str> {
+    /// Returns a copy that owns its names.
+    fn owned(&self) -> Measure<String> {
+        let own = |name: &S| name.as_ref().to_owned();
         match self {
-            Self::Rate { counter, scale } => {
-                Measure::Rate { counter: counter.as_ref(), scale: *scale }
-            }
+            Self::Rate { counter, scale } => Measure::Rate { counter: own(counter), scale: *scale },
             Self::Volume { counter, scale } => {
-                Measure::Volume { counter: counter.as_ref(), scale: *scale }
+                Measure::Volume { counter: own(counter), scale: *scale }
             }
             Self::Elapsed { scale } => Measure::Elapsed { scale: *scale },
             Self::Quantile { latency, q, scale } => {
-                Measure::Quantile { latency: latency.as_ref(), q: *q, scale: *scale }
+                Measure::Quantile { latency: own(latency), q: *q, scale: *scale }
             }
             Self::PerOp { counter, scale } => {
-                Measure::PerOp { counter: counter.as_ref(), scale: *scale }
+                Measure::PerOp { counter: own(counter), scale: *scale }
             }
-            Self::Turn { counter, scale } => {
-                Measure::Turn { counter: counter.as_ref(), scale: *scale }
-            }
-            Self::Best { latency, scale } => {
-                Measure::Best { latency: latency.as_ref(), scale: *scale }
-            }
-            Self::Share { counter, of } => {
-                Measure::Share { counter: counter.as_ref(), of: of.as_ref() }
-            }
+            Self::Turn { counter, scale } => Measure::Turn { counter: own(counter), scale: *scale },
+            Self::Best { latency, scale } => Measure::Best { latency: own(latency), scale: *scale },
+            Self::Share { counter, of } => Measure::Share { counter: own(counter), of: own(of) },
         }
     }
 
@@ -234,19 +227,20 @@ pub struct Report<S = &'static str> {
     pub measure: Measure<S>,
 }
 
-impl Report<String> {
-    /// Returns the same with borrowed texts.
-    pub fn borrowed(&self) -> Report<&str> {
+impl<S: AsRef<str>> Report<S> {
+    /// Returns a copy that owns its names, as those of user-defined workloads do.
+    pub fn owned(&self) -> Report<String> {
+        let own = |name: &S| name.as_ref().to_owned();
         Report {
-            metric: &self.metric,
-            unit: &self.unit,
+            metric: own(&self.metric),
+            unit: own(&self.unit),
             better: self.better,
             mean: self.mean,
             decimals: self.decimals,
-            style: &self.style,
-            row: &self.row,
-            prefix: &self.prefix,
-            measure: self.measure.borrowed(),
+            style: own(&self.style),
+            row: own(&self.row),
+            prefix: own(&self.prefix),
+            measure: self.measure.owned(),
         }
     }
 }

@@ -113,10 +113,10 @@ impl Own {
     }
 
     /// Returns what it reports.
-    pub fn report(&self) -> Report<&str> {
+    pub fn report(&self) -> Report<String> {
         match self {
-            Self::Defined(d) => d.report.borrowed(),
-            Self::RtApp { .. } => RTAPP_REPORT,
+            Self::Defined(d) => d.report.clone(),
+            Self::RtApp { .. } => RTAPP_REPORT.owned(),
         }
     }
 

@@ -1,8 +1,8 @@
 """Cut what was measured on real kernels with one CPU, for the comparison with the simulation.
 
 Usage: ``python cut_real.py DATA`` where DATA holds ``real_traces`` and ``schedulers/real_7_2``.
-Writes ``real/runs.csv`` and ``real/blocking.csv``. Nothing of the package is used: the traces of 7.2 are
-read with one regular expression, by the rules with which the delivered summary of 6.1 and 6.12 was made.
+Writes ``real/runs.csv`` and ``real/blocking.csv``. Uses nothing of the package: the traces of 7.2
+are read with one regular expression, by the rules of the delivered summary of 6.1 and 6.12.
 """
 
 import csv
@@ -68,7 +68,8 @@ def summary(path):
 
 def trace(path, run):
     """Return the row of one trace of 7.2."""
-    events = [m.groups() for line in gzip.open(path, "rt") if (m := LINE.match(line))]
+    with gzip.open(path, "rt") as lines:
+        events = [m.groups() for line in lines if (m := LINE.match(line))]
     on, woken, slices, waits = {}, {}, [], []
     voluntary = involuntary = switches = wakings = 0
     for _, t, event, rest in events:

@@ -345,7 +345,7 @@ def test_a_recording_opens_in_perfetto(tmp_path):
     short(record=True).to_perfetto(tmp_path / "p.json")
     events = json.loads((tmp_path / "p.json").read_text())["traceEvents"]
     tracks = {e["args"]["name"] for e in events if e["ph"] == "M"}
-    assert {"CPU 0", "CPU 7", "client-0", "server-1", "idle states"} <= tracks
+    assert {"CPU 0", "CPU 1", "client-0", "server-1", "idle states"} <= tracks
     assert all(e["dur"] >= 0 for e in events if e["ph"] == "X")
     assert {e["name"] for e in events if e["ph"] == "X"} >= {"client-0", "C1"}
 
@@ -501,6 +501,39 @@ def test_a_workload_describes_itself_with_the_source_of_each_number():
 def test_a_parameter_that_cannot_be_is_refused(changes, error):
     with pytest.raises(error):
         Workload("tbench").replace(changes)
+
+
+ECHO = {
+    "name": "echo",
+    "cases": [1, 2],
+    "report": {"rate": "answers", "unit": "1/s"},
+    "channels": {"request": {"per": "group"}, "answer": {"per": "group"}},
+    "programs": {
+        "client": [{"run": "2 us"}, {"send": "request"}, {"receive": "answer"},
+                   {"count": "answers"}],
+        "server": [{"receive": "request"}, {"kernel": "1 us"}, {"send": "answer"}],
+    },
+    "tasks": [{"program": "client", "groups": "case"}, {"program": "server", "groups": "case"}],
+}  # fmt: skip
+
+
+def test_a_workload_of_ones_own_is_simulated_like_any_other():
+    echo = Workload.from_ops(**ECHO)
+    assert pickle.loads(pickle.dumps(echo)) == echo
+    res = short(["6.1", "6.12"], echo, cases=None, noise=0)
+    assert res.cases == ("1", "2")
+    # 3 us of work, and two wake-ups with their switches and idle exits.
+    assert (res[res.primary] < 1e6 * np.array([1, 2])[:, np.newaxis] / 3).all()
+    assert (res[res.primary] > 5e4).all()
+    assert res["wakeups_per_op"] == pytest.approx(2, abs=0.05)
+
+
+def test_a_workload_that_cannot_work_is_refused_before_it_runs():
+    silent = {**ECHO["programs"], "server": [{"receive": "request"}, {"kernel": "1 us"}]}
+    with pytest.raises(InvalidParameterError, match="deadlock: task 0 .* nobody can send"):
+        short("6.1", Workload.from_ops(**ECHO | {"programs": silent}))
+    with pytest.raises(InvalidTypeError, match="programs"):
+        Workload.from_ops("echo", {})
 
 
 # Long calls
