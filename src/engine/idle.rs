@@ -116,7 +116,7 @@ impl Sim<'_> {
             self.kernel.poll_limit(&class.table, class.table.disabled_mask())
         };
         let quantum = self.prices.costs.poll_quantum;
-        if quantum > 0 && limit < NEVER / 2 { (limit / quantum + 1) * quantum } else { limit }
+        if quantum > 0 && limit < NEVER / 2 { (limit / quantum + 1) * quantum } else { limit.max(1) }
     }
 
     /// Begins to leave an idle state.

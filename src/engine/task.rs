@@ -127,9 +127,9 @@ pub struct Task {
     pub timed: bool,
     /// What comes after it.
     pub then: Then,
-    /// A point in time that the operation needs.
+    /// A point in time that the operation needs, or the channel of a release.
     pub until: i64,
-    /// When the last period was due, ns; -1 before the first.
+    /// When the last period of [`crate::workload::Op::Every`] began.
     pub due: i64,
     /// Task to be woken, its CPU, by its wake list, with the synchronous hint.
     pub wakee: u32,
@@ -169,8 +169,14 @@ pub struct Task {
     pub exited: u32,
     /// Where its data is: CPU and that CPU's count of touched bytes.
     pub data: (u32, u64),
-    /// When it was started.
-    pub started: i64,
+    /// The how manyth task of the run it is: places of tasks are used again.
+    pub birth: u32,
+    /// The same of its parent.
+    pub parent_birth: u32,
+    /// Operations without time since `turned_at`.
+    pub turns: u32,
+    /// When it last spent no time on an operation that should take some.
+    pub turned_at: i64,
     /// Own randomness.
     pub random: Stream,
     /// Books.
@@ -208,8 +214,8 @@ impl Task {
             kernel: true,
             timed: false,
             then: Then::Retry,
-            until: -1,
-            due: -1,
+            until: 0,
+            due: 0,
             wakee: NONE,
             target: 0,
             queued: false,
@@ -229,7 +235,10 @@ impl Task {
             parent: NONE,
             exited: 0,
             data: (NONE, 0),
-            started: 0,
+            birth: 0,
+            parent_birth: 0,
+            turns: 0,
+            turned_at: 0,
             random,
             books: Books::default(),
         }
