@@ -24,6 +24,9 @@ VERBS = {
 }
 """Colour-blind safe (Okabe and Ito), told apart by dashes and words in grey print."""
 
+BACK = frozenset({"answers", "releases"})
+"""They go back to where a request came from, and do not say who comes after whom."""
+
 COLUMN, ROW = 3.4, 1.5
 """Distances of nodes in inches."""
 
@@ -66,7 +69,8 @@ def draw(graph: TaskGraph, title: str, ax: Any = None) -> Figure:
 def _places(graph: TaskGraph) -> list[tuple[float, float]]:
     """Return column and row of each node: columns by distance from where work begins."""
     depth: dict[int, int] = {}
-    targets = {e.target for e in graph.edges if e.source != e.target}
+    there = [e for e in graph.edges if e.verb not in BACK and e.source != e.target]
+    targets = {e.target for e in there}
     starts = [i for i in range(len(graph.nodes)) if i not in targets]
     for start in [*starts, *range(len(graph.nodes))]:
         if start in depth:
@@ -75,7 +79,7 @@ def _places(graph: TaskGraph) -> list[tuple[float, float]]:
         line = [start]
         while line:
             node = line.pop(0)
-            for e in graph.edges:
+            for e in there:
                 if e.source == node and e.target not in depth:
                     depth[e.target] = depth[node] + 1
                     line.append(e.target)
@@ -92,6 +96,8 @@ def _places(graph: TaskGraph) -> list[tuple[float, float]]:
 def _node(ax: Any, node: Node, place: tuple[float, float]) -> Any:
     program = node.kind == "program"
     words = WORDS.get(node.kind, "in all")
+    if node.count == 1 and program:
+        words = "task"
     count = f"\n{node.count:,} {words}" if program or node.count > 1 else ""
     return ax.text(
         *place,
