@@ -243,7 +243,7 @@ def simulate(
         kernel_labels=tuple(k.label for k in columns),
         case_labels=tuple(load.prefix + label for label in labels),
         case_title=load.row,
-        notes=(*left_out, *dict.fromkeys(notes(raw, model, columns, labels))),
+        notes=(*left_out, *load.notes, *dict.fromkeys(notes(raw, model, columns, labels))),
         attrs=_attrs(model, load, raw, noise, sliced),
         recordings=_recordings(raw, batch, columns, labels, model),
     )

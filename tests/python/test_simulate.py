@@ -518,7 +518,7 @@ ECHO = {
 
 
 def test_a_workload_of_ones_own_is_simulated_like_any_other():
-    echo = Workload.define(ECHO)
+    echo = Workload.from_ops(**ECHO)
     assert pickle.loads(pickle.dumps(echo)) == echo
     res = short(["6.1", "6.12"], echo, cases=None, noise=0)
     assert res.cases == ("1", "2")
@@ -531,9 +531,9 @@ def test_a_workload_of_ones_own_is_simulated_like_any_other():
 def test_a_workload_that_cannot_work_is_refused_before_it_runs():
     silent = {**ECHO["programs"], "server": [{"receive": "request"}, {"kernel": "1 us"}]}
     with pytest.raises(InvalidParameterError, match="deadlock: task 0 .* nobody can send"):
-        short("6.1", Workload.define({**ECHO, "programs": silent}))
-    with pytest.raises(InvalidTypeError, match="definition"):
-        Workload.define("echo")
+        short("6.1", Workload.from_ops(**ECHO | {"programs": silent}))
+    with pytest.raises(InvalidTypeError, match="programs"):
+        Workload.from_ops("echo", {})
 
 
 # Long calls
