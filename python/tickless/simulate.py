@@ -159,7 +159,7 @@ def simulate(
         longest time it may take.
     warmup_s : float, optional
         Simulated time before it. Default: what workload and kernel need; with more tasks than CPUs
-        at least 0.2 s, under CFS 1 s.
+        at least 0.2 s, under CFS 1 s. A workload that ends by itself has none.
     threads : int, optional
         Worker threads. Default: all cores.
     progress : bool or callable, optional

@@ -565,8 +565,9 @@ def test_other_threads_run_meanwhile():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("case", [4, 32])  # with and without idle CPUs, which ask the governor
 @pytest.mark.parametrize("kernel", ["'6.1'", "Kernel('6.1').replace(governor=Slow())"])
-def test_ctrl_c_ends_a_run(kernel):
+def test_ctrl_c_ends_a_run(kernel, case):
     code = f"""
 import time, tickless
 from tickless import Kernel
@@ -575,7 +576,7 @@ class Slow:
     def reflect(self, ctx, outcome): pass
 print("ready", flush=True)
 try:
-    tickless.simulate("8x-SKYLAKE-UMA", {kernel}, "tbench", cases=[4], duration_s=1000)
+    tickless.simulate("8x-SKYLAKE-UMA", {kernel}, "tbench", cases=[{case}], duration_s=1000)
 except KeyboardInterrupt:
     print(time.time(), flush=True)
 """
