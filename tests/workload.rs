@@ -347,7 +347,8 @@ fn each_bad_program_is_refused_with_the_place() {
 
 #[test]
 fn each_bad_thing_is_refused_with_its_name() {
-    let mut cases: Vec<(fn(&mut Plan), &str)> = Vec::new();
+    type Spoil = fn(&mut Plan);
+    let mut cases: Vec<(Spoil, &str)> = Vec::new();
     let mut bad = |change: fn(&mut Plan), expected| cases.push((change, expected));
     bad(|p| p.tasks.clear(), "workload.tasks: no task");
     bad(|p| p.spare = 10_000_000, "10000001 tasks need about 10.2 GB");
