@@ -126,7 +126,8 @@ fn piece() -> impl Strategy<Value = Piece> {
         prop_oneof![
             (lock(), inner.clone()).prop_map(|(lock, piece)| Piece::Locked(lock, Box::new(piece))),
             (1_u32..5, some()).prop_map(|(times, pieces)| Piece::Loop(times, pieces)),
-            (0_u16..=1000, some()).prop_map(|(permille, pieces)| Piece::Sometimes(permille, pieces)),
+            (0_u16..=1000, some())
+                .prop_map(|(permille, pieces)| Piece::Sometimes(permille, pieces)),
         ]
     })
 }

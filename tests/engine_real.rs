@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use rayon::prelude::*;
-use tickless::engine::{self, Count, Outcome, Setup};
+use tickless::engine::{self, Count, Outcome, Setup, Span};
 use tickless::kernel::{Kernel, KernelValue};
 use tickless::machine::{Machine, Value, presets};
 use tickless::rng::Seed;
@@ -44,7 +44,11 @@ fn simulate(kernel: &Kernel, run: &str, tracing_ns: i64) -> Outcome {
         record: false,
         governors: None,
     };
-    engine::run(&setup, &Seed::new(&[1, 2, 3, 4]), &Watch::new()).unwrap()
+    let mut span = Span::of(&machine, kernel, &plan);
+    if name == "recorded" {
+        span.warmup = 0;
+    }
+    engine::run_for(&setup, span, &Seed::new(&[1, 2, 3, 4]), &Watch::new()).unwrap()
 }
 
 /// Rows of a measured table as fields by the names of its heading.
@@ -110,7 +114,7 @@ fn switches_are_voluntary_as_often_as_on_real_kernels_and_as_many() {
     assert_eq!(rows.len(), 17);
     let wanted: Vec<[String; 5]> = rows
         .iter()
-        .map(|r| ["kernel", "run", "voluntary_share", "cs_per_s", "slice_p50_us"].map(r))
+        .map(|r| ["kernel", "run", "voluntary_share", "cs_per_s", "slice_p90_us"].map(r))
         .collect();
     wanted.par_iter().for_each(|[kernel, run, share, rate, slice]| {
         let place = format!("{kernel} {run}");
@@ -122,13 +126,14 @@ fn switches_are_voluntary_as_often_as_on_real_kernels_and_as_many() {
             let head_start = if run.starts_with("tbench") { 0 } else { 5_000_000 };
             let found =
                 o.metrics.get(Count::Switches) as f64 / (o.elapsed - head_start) as f64 * 1e9;
-            // One boot differs from the next by as much where switches are few.
-            let within = if run == "hogs-nice" { 0.5 } else { 0.12 };
+            // Boots of one kernel differ by about 10 % where switches are few; with five nice values
+            // seeds of the simulation differ by 15 %, as the order of the first turns does.
+            let within = if run == "hogs-nice" { 0.2 } else { 0.12 };
             assert!((found / real - 1.0).abs() <= within, "{place}: {found:.0}/s, real {real}");
         }
         if let Ok(real) = slice.parse::<f64>() {
-            let found = o.metrics.slices.value_at_quantile(0.5) as f64 / 1e3;
-            assert!((found / real - 1.0).abs() <= 0.16, "{place}: {found:.1} us, real {real}");
+            let found = o.metrics.slices.value_at_quantile(0.9) as f64 / 1e3;
+            assert!((found / real - 1.0).abs() <= 0.15, "{place}: {found:.1} us, real {real}");
         }
     });
 }

@@ -41,7 +41,7 @@ impl Sim<'_> {
         audit.now = self.now;
         audit.events += 1;
         let size = self.cpus.len() + self.tasks.len() + self.channels.len();
-        if audit.events % (1 + size / PER_EVENT) == 0 {
+        if audit.events.is_multiple_of(1 + size / PER_EVENT) {
             self.look_at_all(&mut audit);
         }
         audit
@@ -80,7 +80,11 @@ impl Sim<'_> {
         let asleep = cpu.act.kind == Kind::Idle && (coming || !cpu.ready.is_empty());
         audit.expect(!asleep, || format!("CPU {c} sleeps while somebody waits for it"));
         audit.expect(self.slots.time(c) <= cpu.next_event(), || {
-            format!("CPU {c} is looked at {} and has to be {}", self.slots.time(c), cpu.next_event())
+            format!(
+                "CPU {c} is looked at {} and has to be {}",
+                self.slots.time(c),
+                cpu.next_event()
+            )
         });
         let curr = self.queues[c].common().curr.map_or(NONE, |id| id.0);
         audit.expect(curr == cpu.cur, || format!("queue {c} runs {curr}, its CPU {}", cpu.cur));
@@ -103,7 +107,8 @@ impl Sim<'_> {
 
     fn look_at_counts(&self, audit: &mut Audit) {
         let ready: usize = self.cpus.iter().map(|c| c.ready.len()).sum();
-        audit.expect(ready == self.waiting as usize, || format!("{} of {ready} wait", self.waiting));
+        audit
+            .expect(ready == self.waiting as usize, || format!("{} of {ready} wait", self.waiting));
         let plan = self.plan.tasks.len();
         let to_start = self.starts.len() - self.started;
         let moves = |life: Life| matches!(life, Life::Running | Life::Ready | Life::Waking);
@@ -120,9 +125,8 @@ impl Sim<'_> {
         };
         let found = self.tasks.iter().enumerate().filter(|&t| there(t)).count();
         audit.expect(found == self.alive as usize, || format!("{} of {found} exist", self.alive));
-        let io = |t: &&super::task::Task| {
-            t.life == Life::Blocked && matches!(t.waits, Waits::Device(_))
-        };
+        let io =
+            |t: &&super::task::Task| t.life == Life::Blocked && matches!(t.waits, Waits::Device(_));
         let found = self.tasks.iter().filter(io).count();
         let counted: u32 = self.cpus.iter().map(|c| c.iowait).sum();
         audit.expect(found == counted as usize, || format!("{counted} of {found} in I/O wait"));
@@ -139,7 +143,8 @@ impl Sim<'_> {
             if cpu.cur != NONE || cpu.idle_since > since || !self.is_idle(c) {
                 continue;
             }
-            let waits = |&&id: &&u32| self.tasks[id as usize].ready_at < since && self.allowed(id, c);
+            let waits =
+                |&&id: &&u32| self.tasks[id as usize].ready_at < since && self.allowed(id, c);
             for (other, from) in self.cpus.iter().enumerate() {
                 if let Some(id) = from.ready.iter().find(waits) {
                     audit.expect(false, || {
@@ -162,12 +167,12 @@ impl Sim<'_> {
             let ops = &self.plan.programs[task.program as usize].ops;
             let resolve = |at: At| self.resolve(i as u32, at) as usize;
             // Past the end, the program begins anew.
-            match ops.get(task.ip as usize).unwrap_or(&ops[0]) {
+            match *ops.get(task.ip as usize).unwrap_or(&ops[0]) {
                 Op::Send { to: At::Caller, .. } if task.caller == NONE => {}
-                &Op::Receive(at) => receiving[resolve(at)] += 1,
-                &Op::Send { to, .. } => sending[resolve(to)] += 1,
-                &Op::Post(board) => sending[self.plan.boards[resolve(board)] as usize] += 1,
-                &Op::Lock(at) => locking[resolve(at)] += 1,
+                Op::Receive(at) => receiving[resolve(at)] += 1,
+                Op::Send { to, .. } => sending[resolve(to)] += 1,
+                Op::Post(board) => sending[self.plan.boards[resolve(board)] as usize] += 1,
+                Op::Lock(at) => locking[resolve(at)] += 1,
                 _ => {}
             }
         }
@@ -180,7 +185,8 @@ impl Sim<'_> {
         }
         for (i, lock) in self.mutexes.iter().enumerate() {
             let lost = self.is_free(i as u32) && !lock.sleepers.is_empty() && locking[i] == 0;
-            audit.expect(!lost, || format!("lock {i} is free, and task {:?} sleeps", lock.sleepers));
+            audit
+                .expect(!lost, || format!("lock {i} is free, and task {:?} sleeps", lock.sleepers));
         }
         for (i, barrier) in self.barriers.iter().enumerate() {
             let here = barrier.sleepers.len() + barrier.spinners.len();
@@ -203,13 +209,14 @@ impl Sim<'_> {
         }
         for (i, task) in self.tasks.iter().enumerate() {
             match (task.life, task.waits) {
-                (Life::Waking, _) => audit.expect(awaited[i], || format!("task {i} wakes for ever")),
+                (Life::Waking, _) => {
+                    audit.expect(awaited[i], || format!("task {i} wakes for ever"))
+                }
                 (Life::Blocked, Waits::Timer) => audit.expect(task.until + LATE > self.now, || {
                     format!("task {i} oversleeps {}", task.until)
                 }),
-                (Life::Blocked, Waits::Child) => {
-                    audit.expect(task.exited == 0, || format!("task {i} waits for a child that left"))
-                }
+                (Life::Blocked, Waits::Child) => audit
+                    .expect(task.exited == 0, || format!("task {i} waits for a child that left")),
                 (Life::Blocked, Waits::Nothing) => {
                     audit.expect(false, || format!("task {i} sleeps for nothing"))
                 }

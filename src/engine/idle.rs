@@ -58,18 +58,20 @@ impl Sim<'_> {
             cpu_load: (cpu.util >> 9) as u32,
             disabled: self.class(c).table.disabled_mask(),
         };
+        let class = self.class(c);
         let cpu = &mut self.cpus[c];
         let choice = match cpu.governor.as_mut() {
             Some(governor) => governor.select(&mut cpu.device, &context),
             None => Selection {
-                state: 0,
+                // Without a governor the CPU halts (Linux `default_idle`); it never polls.
+                state: class.table.states().iter().position(|s| !s.polling).unwrap_or(0),
                 stop_tick: true,
                 predicted: crate::idle::NO_PREDICTION,
                 rule: crate::idle::Rule::SingleState,
             },
         };
         self.metrics.count(Count::Selections);
-        let stops = (choice.stop_tick || stopped) && (stopped || !near);
+        let stops = stopped || (choice.stop_tick && !near);
         let price = if stops && !stopped { self.prices.costs.tick_stop } else { 0 };
         if stops {
             self.metrics.count(Count::TickStopped);
@@ -116,7 +118,11 @@ impl Sim<'_> {
             self.kernel.poll_limit(&class.table, class.table.disabled_mask())
         };
         let quantum = self.prices.costs.poll_quantum;
-        if quantum > 0 && limit < NEVER / 2 { (limit / quantum + 1) * quantum } else { limit.max(1) }
+        if quantum > 0 && limit < NEVER / 2 {
+            (limit / quantum + 1) * quantum
+        } else {
+            limit.max(1)
+        }
     }
 
     /// Begins to leave an idle state.

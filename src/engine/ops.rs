@@ -161,9 +161,8 @@ impl Sim<'_> {
                 task.registers = row.map_or(task.registers, |r| r.registers);
             }
             Op::Unless { permille, skip } => {
-                if task.random.below(1000) >= u64::from(permille) {
-                    task.ip += u32::from(skip);
-                }
+                let skips = task.random.below(1000) >= u64::from(permille);
+                task.ip += if skips { u32::from(skip) } else { 0 };
             }
             Op::Repeat(times) => {
                 task.loops[task.depth as usize] = (times, task.ip);

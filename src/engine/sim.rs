@@ -309,7 +309,9 @@ impl<'a> Sim<'a> {
             .enumerate()
             .filter(|(_, t)| t.waits != Waits::Nothing)
             .take(8)
-            .map(|(i, t)| format!("task {i} ({}) waits for {}", names(t), t.waits))
+            .map(|(i, t)| {
+                format!("task {i} ({}) waits for {}", names(t), t.waits.say(&self.plan.names))
+            })
             .collect();
         Error::invalid(
             "workload",

@@ -30,7 +30,8 @@ impl Sim<'_> {
         self.cpus[c].cur = next;
         if prev != next {
             self.metrics.count(Count::Switches);
-            self.note(Happening::Switch { cpu: c as u32, prev, next });
+            let at = self.leaves_interrupt(c);
+            self.note_at(at, Happening::Switch { cpu: c as u32, prev, next });
         }
         if next == NONE {
             if prev == NONE {
@@ -47,10 +48,10 @@ impl Sim<'_> {
     }
 
     fn switched_out(&mut self, c: usize, prev: u32) {
-        let now = self.now;
+        let (now, at) = (self.now, self.leaves_interrupt(c));
         let epoch = self.cpus[c].epoch;
         let task = &mut self.tasks[prev as usize];
-        let ran = now - task.on_at;
+        let ran = at - task.on_at;
         task.epoch = epoch;
         task.left_at = now;
         record(&mut self.metrics.slices, ran);
@@ -71,7 +72,7 @@ impl Sim<'_> {
     }
 
     fn switch_to(&mut self, c: usize, prev: u32, next: u32) {
-        let now = self.now;
+        let at = self.leaves_interrupt(c);
         self.drop_ready(c, next);
         let same = self.cpus[c].last_task == next;
         if !same {
@@ -84,14 +85,20 @@ impl Sim<'_> {
         price += self.lock(c, c, self.prices.costs.lock_hold);
         let task = &mut self.tasks[next as usize];
         task.life = Life::Running;
-        task.on_at = now;
+        task.on_at = at;
         if task.woken_at >= 0 {
-            record(&mut self.metrics.wakeup_latency, now - task.woken_at);
+            record(&mut self.metrics.wakeup_latency, at - task.woken_at);
             task.woken_at = -1;
         }
         self.cpus[c].in_kernel = true;
         self.set_idle(c, false);
         self.begin(c, Kind::Switch, price);
+    }
+
+    /// Returns when a CPU is through with its interrupts: a switch that one asks for begins then.
+    #[inline]
+    fn leaves_interrupt(&self, c: usize) -> i64 {
+        self.now + self.cpus[c].act.stolen
     }
 
     /// Returns what it costs to find the caches in the state the task finds them.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::cpu::NONE;
 use crate::rng::Stream;
-use crate::workload::{MAX_NESTING, REGISTERS};
+use crate::workload::{Kind, MAX_NESTING, Names, REGISTERS};
 
 /// Where a task is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,17 +44,18 @@ pub enum Waits {
     Child,
 }
 
-impl std::fmt::Display for Waits {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Waits {
+    /// Returns what it is in words, with the names that the plan has.
+    pub fn say(self, names: &Names) -> String {
         match self {
-            Self::Nothing => write!(f, "nothing"),
-            Self::Message(n) => write!(f, "a message on channel {n}"),
-            Self::Room(n) => write!(f, "room in channel {n}"),
-            Self::Timer => write!(f, "a timer"),
-            Self::Lock(n) => write!(f, "lock {n}"),
-            Self::Barrier(n) => write!(f, "the others at barrier {n}"),
-            Self::Device(n) => write!(f, "device {n}"),
-            Self::Child => write!(f, "a child"),
+            Self::Nothing => "nothing".into(),
+            Self::Message(n) => format!("a message on {}", names.say(Kind::Channel, n)),
+            Self::Room(n) => format!("room in {}", names.say(Kind::Channel, n)),
+            Self::Timer => "a timer".into(),
+            Self::Lock(n) => names.say(Kind::Lock, n),
+            Self::Barrier(n) => format!("the others at {}", names.say(Kind::Barrier, n)),
+            Self::Device(n) => names.say(Kind::Device, n),
+            Self::Child => "a child".into(),
         }
     }
 }

@@ -86,7 +86,8 @@ pub(super) const RECORDED: WorkloadEntry = WorkloadEntry {
     summary: "the programs of the traces of real kernels: a pipe pair, hogs, periodic tasks, a mix",
     essay: "pingpong: 1,000 rounds of one byte through two pipes. hogs-eq4, hogs-nice: hogs for 300 ms. \
             periodic: 100 us of every ms, 300 of every 3, 1000 of every 7. mix: hogs at nice 0 and 5, 100 \
-            us of every ms, 500 of every 4, and 500 rounds of the pair.",
+            us of every ms, 500 of every 4, and 500 rounds of the pair. The real runs were counted from \
+            their start: simulate them without a warm-up.",
     report: Report {
         metric: "elapsed",
         unit: "ms",

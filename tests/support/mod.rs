@@ -93,7 +93,8 @@ impl<'a> Run<'a> {
     /// Runs and watches every law that holds at every moment; panics with what is broken.
     pub fn watched(&self) -> Result<Outcome> {
         let seed = Seed::new(&[self.seed]);
-        let (outcome, faults) = in_time(|watch| engine::audit(&self.setup(), self.span(), &seed, watch));
+        let (outcome, faults) =
+            in_time(|watch| engine::audit(&self.setup(), self.span(), &seed, watch));
         assert!(faults.is_empty(), "{self}: {}", faults.join("\n"));
         if let Ok(outcome) = &outcome {
             laws(outcome, self);
@@ -163,7 +164,9 @@ pub fn fingerprint(outcome: &Outcome) -> String {
         .iter()
         .chain([&outcome.metrics.wakeup_latency, &outcome.metrics.slices])
         .chain([&outcome.metrics.idle_periods])
-        .flat_map(|h| [0.0, 0.5, 0.99, 1.0].map(|q| h.value_at_quantile(q)).into_iter().chain([h.len()]))
+        .flat_map(|h| {
+            [0.0, 0.5, 0.99, 1.0].map(|q| h.value_at_quantile(q)).into_iter().chain([h.len()])
+        })
         .collect();
     format!(
         "{:?} {:?} {:?} {:?} {:?} {:?} {} {} {:?} {quantiles:?}",

@@ -83,7 +83,7 @@ def draw(r: Recording, start_ns: int | None = None, end_ns: int | None = None) -
 def _idle(r: Recording, window: _Window, row: dict[int, int], ax: Any) -> None:
     """Shade idle states, the deeper the darker."""
     periods = r.idle_periods()
-    shades = np.linspace(0.93, 0.6, max(2, len(r.states)))
+    shades = np.linspace(0.9, 0.55, max(2, len(r.states)))
     for state in np.unique(periods["state"]).tolist():
         label = f"idle: {r.states[state]}"
         for cpu, i in row.items():
@@ -100,6 +100,8 @@ def _runs(r: Recording, window: _Window, row: dict[int, int], ax: Any) -> None:
     """Draw a bar where a task has a CPU."""
     runs = r.runs()
     runs = runs[(runs["end_ns"] > window.start) & (runs["start_ns"] < window.end)]
+    # Thin gaps part runs of one colour as long as they do not cover the bars.
+    edge = 0.4 if len(runs) <= 400 else 0
     for i, (label, own) in enumerate(_coloured(r, runs)):
         colour, hatch = COLOURS[i % len(COLOURS)], ("", "////", "....")[i // len(COLOURS) % 3]
         for cpu, at in row.items():
@@ -107,8 +109,7 @@ def _runs(r: Recording, window: _Window, row: dict[int, int], ax: Any) -> None:
             bars = window.bars(here["start_ns"], here["end_ns"])
             if not len(bars):
                 continue
-            # A thin edge of the background parts runs of one colour.
-            style = {"lw": 0.4, "ec": "white", "zorder": 2, "rasterized": len(bars) > MANY}
+            style = {"lw": edge, "ec": "white", "zorder": 2, "rasterized": len(bars) > MANY}
             style |= {"hatch": hatch} if hatch else {}
             ax.broken_barh(bars, (at - 0.28, 0.56), fc=colour, label=label, **style)
             label = "_"
