@@ -4,7 +4,7 @@ mod support;
 
 use support::{MS, Run, free_machine, kernel, preset};
 use tickless::engine::Count;
-use tickless::kernel::Kernel;
+use tickless::kernel::{Kernel, KernelValue};
 use tickless::machine::{Machine, Value};
 use tickless::workload::{
     Amount, At, Barrier, Channel, End, Full, Mutex, Op, Plan, Task, TaskClass, check,
@@ -383,4 +383,80 @@ fn idle_class_and_late_tasks_get_the_cpu_that_nobody_else_wants() {
         let spent = outcome.spent[0];
         assert!(spent.busy > 12 * MS && spent.busy <= 13 * MS, "{}: {spent:?}", kernel.name);
     }
+}
+
+#[test]
+fn tasks_with_slices_and_nice_values_of_their_own_run_alike_on_every_cpu() {
+    let machine = free_machine(3);
+    for kernel in some_kernels() {
+        let books = |cpu: u32| {
+            let mut plan = Plan { window: 400 * MS, affinities: vec![vec![cpu]], ..short() };
+            let hog = plan.program("hog", [run(3_000_000)]);
+            let beat = plan.program("beat", [Op::Every(7_000_000), run(2_000_000)]);
+            let tasks =
+                [(hog, 0, 0), (hog, 0, 1_000_000), (beat, -3, 300_000), (hog, 5, 20_000_000)];
+            for (program, nice, slice) in tasks {
+                let task = Task { program, nice, slice, affinity: Some(0), ..Task::default() };
+                plan.task(task, &[]);
+            }
+            Run::new(&machine, &kernel, &plan).watched().unwrap().tasks
+        };
+        let first = books(0);
+        assert_eq!(first, books(1), "{}", kernel.name);
+        assert_eq!(first, books(2), "{}", kernel.name);
+    }
+}
+
+#[test]
+fn slice_timers_end_slices_between_ticks() {
+    let machine = free_machine(1);
+    let mut plan = Plan { window: 2000 * MS, ..short() };
+    let hog = plan.program("hog", [run(1_000_000_000)]);
+    add(&mut plan, hog, 2);
+    let base = kernel("7.2");
+    let changes = |slice_timer| {
+        [
+            ("features.HRTICK".to_owned(), KernelValue::Flag(slice_timer)),
+            ("base_slice_ns".to_owned(), KernelValue::Integer(2_500_000)),
+            ("hz".to_owned(), KernelValue::Integer(250)),
+        ]
+    };
+    let typical = |slice_timer| {
+        let kernel = base.replace(&changes(slice_timer)).unwrap();
+        let outcome = Run::new(&machine, &kernel, &plan).watched().unwrap();
+        outcome.metrics.slices.value_at_quantile(0.5)
+    };
+    // With it a slice ends when it is used up, without it at the next tick, every 4 ms.
+    assert!((2_450_000..2_600_000).contains(&typical(true)), "{}", typical(true));
+    assert!((3_900_000..4_100_000).contains(&typical(false)), "{}", typical(false));
+}
+
+#[test]
+fn a_lazy_wish_to_preempt_waits_for_the_tick_and_an_urgent_one_for_an_interrupt() {
+    // A hog on CPU 0 is to give way to a reader that CPU 1 wakes.
+    let machine = free_machine(2);
+    let typical = |kernel: &Kernel| {
+        let mut plan = Plan { window: 4000 * MS, affinities: vec![vec![0], vec![1]], ..short() };
+        let late = plan.latency("late");
+        let pipe = At::Number(plan.channel(Channel { sync: false, ..Channel::connection() }));
+        let hog = plan.program("hog", [run(1_000_000_000)]);
+        let reader = plan.program("reader", [Op::Receive(pipe), Op::Record(late), run(10_000)]);
+        // 13 and 4 have no common divisor: every phase of the tick comes up.
+        let ops = [Op::Every(13_100_000), Op::Stamp, Op::Send { to: pipe, reply: None }];
+        let writer = plan.program("writer", ops);
+        for (program, cpu) in [(hog, 0), (reader, 0), (writer, 1)] {
+            plan.task(Task { program, affinity: Some(cpu), ..Task::default() }, &[]);
+        }
+        let outcome = Run::new(&machine, kernel, &plan).watched().unwrap();
+        outcome.metrics.latencies[0].value_at_quantile(0.5)
+    };
+    let changes = [
+        ("features.HRTICK".to_owned(), KernelValue::Flag(false)),
+        ("hz".to_owned(), KernelValue::Integer(250)),
+    ];
+    let (urgent, lazy) = (kernel("6.1"), kernel("7.2").replace(&changes).unwrap());
+    let (urgent, lazy) = (typical(&urgent), typical(&lazy));
+    assert!(urgent < 10_000, "{urgent} ns");
+    // Half a tick, give or take what the pick thinks of the reader.
+    assert!((1_500_000..2_500_000).contains(&lazy), "{lazy} ns");
 }
