@@ -36,6 +36,8 @@ class Recording:
         Names of the idle states.
     tasks : tuple of str
         Program of each task.
+    ncpus : int
+        CPUs of the machine.
     nices : tuple of int
         Nice value of each task.
     governor : str
@@ -65,6 +67,7 @@ class Recording:
     a: NDArray[np.uint32]
     b: NDArray[np.uint32]
     lost: int = 0
+    ncpus: int = 0
     nices: tuple[int, ...] = ()
     governor: str = ""
 
@@ -78,7 +81,17 @@ class Recording:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recording):
             return NotImplemented
-        plain = ("kernel", "case", "machine", "states", "tasks", "lost", "nices", "governor")
+        plain = (
+            "kernel",
+            "case",
+            "machine",
+            "states",
+            "tasks",
+            "lost",
+            "ncpus",
+            "nices",
+            "governor",
+        )
         arrays = ("t_ns", "kind", "cpu", "a", "b")
         return all(getattr(self, n) == getattr(other, n) for n in plain) and all(
             np.array_equal(getattr(self, n), getattr(other, n)) for n in arrays
@@ -167,6 +180,33 @@ class Recording:
             runs["end_ns"][-1], runs["end_ns"][:-1] = last, self.t_ns[here]
             found.append(runs[(runs["task"] != IDLE_TASK) & (runs["end_ns"] > runs["start_ns"])])
         return np.concatenate(found) if found else np.zeros(0, RUN)
+
+    def wakers(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Return the wake-ups, and on which CPU each began.
+
+        Returns
+        -------
+        rows : ndarray of int, (w,)
+            Where `kind` is a wake-up.
+        cpu : ndarray of int64, (w,)
+            The waker's CPU. A wake-up that goes over a wake list is completed on another one.
+        """
+        began: dict[int, int] = {}
+        rows, cpus = [], []
+        chosen = np.flatnonzero((self.kind == WAKING) | (self.kind == WAKEUP))
+        for i, kind, cpu, task in zip(
+            chosen.tolist(),
+            self.kind[chosen].tolist(),
+            self.cpu[chosen].tolist(),
+            self.a[chosen].tolist(),
+            strict=True,
+        ):
+            if kind == WAKING:
+                began[task] = cpu
+            else:
+                rows.append(i)
+                cpus.append(began.pop(task, cpu))
+        return np.array(rows, np.intp), np.array(cpus, np.int64)
 
     def to_ftrace(self, path: str | os.PathLike[str]) -> None:
         """Write ftrace text, as the kernel prints it, that `tickless.read_trace` reads.

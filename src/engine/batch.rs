@@ -166,8 +166,13 @@ impl Batch<'_> {
             let (column, row) = (cell / self.rows.len(), cell % self.rows.len());
             let plan = &self.rows[row].plan;
             let usual = Span::of(self.machine, self.columns[column].kernel, plan);
+            let warmup = match plan.end {
+                End::Window => self.warmup,
+                // Counted from its beginning, for it may be over before any warm-up.
+                End::AllExit(_) => None,
+            };
             let span = Span {
-                warmup: self.warmup.unwrap_or(usual.warmup),
+                warmup: warmup.unwrap_or(usual.warmup),
                 window: self.window.unwrap_or(usual.window),
             };
             Job { index, column, row, repeat, span }
