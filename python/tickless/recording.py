@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,8 @@ KINDS = ("switch", "waking", "wakeup", "idle-enter", "idle-exit", "told", "tick-
 SWITCH, WAKING, WAKEUP, IDLE_ENTER, IDLE_EXIT, TOLD, TICK_STOP, TICK = range(len(KINDS))
 IDLE_TASK = np.iinfo(np.uint32).max
 """The number that stands for the idle task of a CPU."""
+
+_COLUMNS = ("t_ns", "kind", "cpu", "a", "b")
 
 RUN = np.dtype([("cpu", "i8"), ("task", "i8"), ("start_ns", "i8"), ("end_ns", "i8")])
 """Row of `Recording.runs`."""
@@ -72,7 +74,7 @@ class Recording:
     governor: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("t_ns", "kind", "cpu", "a", "b"):
+        for name in _COLUMNS:
             object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def __len__(self) -> int:
@@ -81,20 +83,9 @@ class Recording:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recording):
             return NotImplemented
-        plain = (
-            "kernel",
-            "case",
-            "machine",
-            "states",
-            "tasks",
-            "lost",
-            "ncpus",
-            "nices",
-            "governor",
-        )
-        arrays = ("t_ns", "kind", "cpu", "a", "b")
+        plain = [f.name for f in fields(self) if f.name not in _COLUMNS]
         return all(getattr(self, n) == getattr(other, n) for n in plain) and all(
-            np.array_equal(getattr(self, n), getattr(other, n)) for n in arrays
+            np.array_equal(getattr(self, n), getattr(other, n)) for n in _COLUMNS
         )
 
     __hash__ = None  # type: ignore[assignment]
