@@ -20,7 +20,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "*.in.md"]
+exclude_patterns = ["_build"]
 
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from generated import fill, table
 
 import tickless
 from tickless.recording import SWITCH, WAKEUP, Recording
 
-HERE = Path(__file__).parent
-REAL = HERE.parent / "tests" / "data" / "real"
+REAL = Path(__file__).parents[1] / "tests" / "data" / "real"
 TRACING_NS = 500
 """Cost of one traced event: 0.5 to 0.6 us lie between back-to-back events of the real traces."""
 KERNELS = ("6.1", "6.12", "7.2")
@@ -133,12 +133,6 @@ def switches_per_s(res: tickless.Simulation, run: str) -> float:
     return one(res, "context_switches_total") / span
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a table of the manual."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def blocking_table() -> str:
     """Return the table of sleeps per round trip."""
     rows = [
@@ -178,17 +172,10 @@ def runs_table() -> str:
     return table(head, rows)
 
 
-def page() -> str:
-    """Return the page of the manual."""
-    text = (HERE / "real_kernels.in.md").read_text()
-    for name, make in (
-        ("blocking", blocking_table),
-        ("changes", change_table),
-        ("runs", runs_table),
-    ):
-        text = text.replace(f"<!-- {name} -->", make())
-    return text
+PARTS = {"blocking": blocking_table, "changes": change_table, "runs": runs_table}
+"""The tables of the page, by their markers."""
 
 
 if __name__ == "__main__":
-    (HERE / "real_kernels.md").write_text(page())
+    for part, make in PARTS.items():
+        fill("real_kernels.md", part, make())

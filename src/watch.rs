@@ -9,10 +9,20 @@ use crate::error::{Error, Result};
 ///
 /// Workers call [`Watch::advance`] every few thousand items: often enough for a stop within 0.2 s,
 /// rarely enough to cost nothing. A clone is the same watch in other hands.
-#[derive(Debug, Default, Clone)]
+#[derive(Default, Clone)]
 pub struct Watch {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicU64>,
+    ask: Option<Arc<Ask>>,
+}
+
+/// Whether to stop, asked by the worker itself.
+type Ask = dyn Fn() -> bool + Send + Sync;
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Watch({} done, stop: {})", self.done(), self.stop.load(Ordering::Relaxed))
+    }
 }
 
 impl Watch {
@@ -21,16 +31,24 @@ impl Watch {
         Self::default()
     }
 
+    /// A watch whose worker asks for itself: the one who waits is the worker's own thread.
+    pub fn asking(ask: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { ask: Some(Arc::new(ask)), ..Self::default() }
+    }
+
     /// Counts `items` as done and fails with [`Error::Interrupted`] when a stop was asked for.
     pub fn advance(&self, items: u64) -> Result<()> {
         self.done.fetch_add(items, Ordering::Relaxed);
+        if self.ask.as_ref().is_some_and(|ask| ask()) {
+            self.stop();
+        }
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     /// The same watch with a count of its own: for work that is no part of the progress.
     #[must_use]
     pub fn uncounted(&self) -> Self {
-        Self { stop: self.stop.clone(), done: Arc::default() }
+        Self { done: Arc::default(), ..self.clone() }
     }
 
     /// Asks the workers to stop at their next [`Watch::advance`].

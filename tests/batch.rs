@@ -9,7 +9,7 @@ use tickless::kernel::Kernel;
 use tickless::machine::{IdleTable, Machine, presets};
 use tickless::rng::Seed;
 use tickless::watch::Watch;
-use tickless::workload::{At, Channel, Op, Parameters, Plan, Report, Task, workload};
+use tickless::workload::{Amount, At, Channel, End, Op, Parameters, Plan, Report, Task, workload};
 
 const MS: i64 = 1_000_000;
 
@@ -135,6 +135,26 @@ fn warm_up_belongs_to_kernel_and_workload() {
     assert_eq!(warmup(0, 1), 1000 * MS, "CFS with 16 tasks on 8 CPUs");
     assert!(warmup(1, 1) < 1000 * MS && warmup(1, 1) > warmup(1, 0));
     assert_eq!(warmup(0, 0), warmup(1, 0), "8 tasks on 8 CPUs");
+}
+
+#[test]
+fn a_workload_that_ends_by_itself_is_counted_from_its_first_task_to_its_last() {
+    let (machine, kernels) = (machine(), kernels(&["6.1"]));
+    let (mut table, reports) = rows("tbench", &machine, &["1"]);
+    let mut plan = Plan { end: End::AllExit(1000 * MS), ..Plan::default() };
+    let once = plan.program("once", [Op::Run(Amount::ns(3 * MS)), Op::Exit]);
+    plan.task(Task { program: once, ..Task::default() }, &[]);
+    table[0].plan = plan;
+    let (columns, seeds, table) = (columns(&kernels), seeds(2), (table, reports));
+    for window in [None, Some(MS)] {
+        let batch = Batch { window, noise: 0.0, ..short(&machine, &columns, &table, &seeds) };
+        for cell in batch.run(&Watch::new()).unwrap() {
+            assert_eq!((cell.cut, cell.warmup), (window.is_some(), 0));
+            let expected = if cell.cut { MS } else { 3 * MS };
+            let late = cell.elapsed - expected;
+            assert!((0..MS / 10).contains(&late), "{} ns", cell.elapsed);
+        }
+    }
 }
 
 #[test]

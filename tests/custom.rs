@@ -1,8 +1,12 @@
 //! Workloads of one's own: definitions in TOML and JSON, rt-app files, and the graph of a plan.
 
 use proptest::prelude::*;
+use tickless::engine::{Batch, Column, Row};
 use tickless::error::Error;
+use tickless::kernel::Kernel;
 use tickless::machine::{Machine, presets};
+use tickless::rng::Seed;
+use tickless::watch::Watch;
 use tickless::workload::{
     At, Better, Case, Definition, EdgeKind, End, Full, Mean, Measure, Op, Parameters, RtApp,
     TaskClass, WORKLOADS, graph, workload,
@@ -167,9 +171,9 @@ fn everything_of_the_language_can_be_written() {
         "answers --> worker (channels: 3)",
         "releases --> worker",
         "forks --> child",
-        "uses --> device 0",
-        "uses --> lock 0",
-        "barrier 0 (parties: 3)",
+        "uses --> device disk",
+        "uses --> lock log",
+        "barrier start (parties: 3)",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
@@ -444,5 +448,66 @@ proptest! {
         if let Ok(definition) = Definition::from_toml(&damage(ECHO), "x") {
             let _ = definition.plan(&machine(), &Case::number(1));
         }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Runs
+// ---------------------------------------------------------------------------------------------
+
+/// Clients ask workers, which sometimes need a disk.
+const WEB: &str = r#"
+    cases = [2, 4, 8]
+    report = { rate = "pages" }
+    warmup = "50 ms"
+    window = "100 ms"
+    [channels]
+    request = {}
+    answer = { per = "task" }
+    [devices]
+    disk = { service = "80 us", parallel = 4 }
+    [programs]
+    client = [
+        { run = "20 us" }, "stamp", { send = "request", reply = "answer" }, { receive = "answer" },
+        { record = "wait" }, { count = "pages" },
+    ]
+    worker = [
+        { receive = "request" }, { run = "60 us", uniform = 0.2 },
+        { chance = 0.05, do = [{ io = "disk" }] }, { send = "caller" },
+    ]
+    [[tasks]]
+    program = "client"
+    groups = "2*case"
+    [[tasks]]
+    program = "worker"
+    groups = 8
+"#;
+
+#[test]
+fn clients_and_workers_with_a_disk_run_on_every_policy() {
+    let machine = machine();
+    let web = Definition::from_toml(WEB, "web.toml").unwrap();
+    let row = |case: &Case| Row { plan: web.plan(&machine, case).unwrap(), case: case.clone() };
+    let rows: Vec<Row> = web.cases.iter().map(row).collect();
+    let kernels = ["6.1", "6.12", "7.2"].map(|n| Kernel::find(n).unwrap());
+    let columns: Vec<Column<'_>> =
+        kernels.iter().map(|kernel| Column { kernel, governors: None }).collect();
+    let seeds: Vec<Seed> = (0..27).map(|i| Seed::new(&[i, 1, 2, 3])).collect();
+    let batch = Batch {
+        machine: &machine,
+        columns: &columns,
+        rows: &rows,
+        reports: std::slice::from_ref(&web.report),
+        seeds: &seeds,
+        parts: 1,
+        noise: 1.0,
+        warmup: None,
+        window: None,
+        records: 0,
+        threads: Some(1),
+    };
+    for cell in batch.run(&Watch::new()).unwrap() {
+        // Eight CPUs, 80 us of work a page.
+        assert!(cell.reported[0] > 1e4 && cell.reported[0] < 1e5, "{}", cell.reported[0]);
     }
 }

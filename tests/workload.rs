@@ -347,7 +347,8 @@ fn each_bad_program_is_refused_with_the_place() {
 
 #[test]
 fn each_bad_thing_is_refused_with_its_name() {
-    let mut cases: Vec<(fn(&mut Plan), &str)> = Vec::new();
+    type Spoil = fn(&mut Plan);
+    let mut cases: Vec<(Spoil, &str)> = Vec::new();
     let mut bad = |change: fn(&mut Plan), expected| cases.push((change, expected));
     bad(|p| p.tasks.clear(), "workload.tasks: no task");
     bad(|p| p.spare = 10_000_000, "10000001 tasks need about 10.2 GB");
@@ -518,7 +519,10 @@ proptest! {
                 };
                 match at {
                     Some(At::Number(n) | At::Handle(n)) => prop_assert!(n < 2),
-                    Some(At::Caller) => prop_assert!(false, "nobody asks"),
+                    // Nobody asks; it stands where no task ever comes.
+                    Some(At::Caller) => {
+                        prop_assert!(ops.contains(&Op::Exit) || ops.contains(&Op::Repeat(0)));
+                    }
                     None => {}
                 }
                 prop_assert!(!matches!(op, Op::Lock(_) | Op::Io(_) | Op::Fork(_) | Op::Post(_)));

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tickless.catalogue import governors, kernels, machines, policies, workloads
     from tickless.comparison import Comparison, ComparisonSet
     from tickless.example import example_trace
+    from tickless.hackbench_model import HackbenchModel, hackbench_model
     from tickless.idle_counters import IdleCounters, read_idle_counters
     from tickless.idle_csv import read_idle_csv
     from tickless.idle_dump import CpuidleDump, read_idle_dump, read_idle_table, read_sysfs
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from tickless.results import Metric, PublishedTable, Results, ResultSet
     from tickless.simulate import Simulation, simulate
     from tickless.tables.catalogue import styles
+    from tickless.task_graph import TaskGraph
     from tickless.timeline import Timeline, timeline
     from tickless.topology import Topology
     from tickless.trace import Trace, read_trace
@@ -79,6 +81,9 @@ _HOME = {
     "Simulation": "tickless.simulate",
     "Workload": "tickless.workload",
     "simulate": "tickless.simulate",
+    "HackbenchModel": "tickless.hackbench_model",
+    "hackbench_model": "tickless.hackbench_model",
+    "TaskGraph": "tickless.task_graph",
     # timeline
     "Timeline": "tickless.timeline",
     "timeline": "tickless.timeline",
@@ -104,6 +109,7 @@ __all__ = [
     "Comparison",
     "ComparisonSet",
     "CpuidleDump",
+    "HackbenchModel",
     "IdleCounters",
     "IdlePeriods",
     "IdleTable",
@@ -119,6 +125,7 @@ __all__ = [
     "Results",
     "ShapeError",
     "Simulation",
+    "TaskGraph",
     "TicklessError",
     "TicklessWarning",
     "Timeline",
@@ -130,6 +137,7 @@ __all__ = [
     "assert_no_regression",
     "example_trace",
     "governors",
+    "hackbench_model",
     "kernels",
     "machines",
     "policies",

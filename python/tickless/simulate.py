@@ -159,7 +159,7 @@ def simulate(
         longest time it may take.
     warmup_s : float, optional
         Simulated time before it. Default: what workload and kernel need; with more tasks than CPUs
-        at least 0.2 s, under CFS 1 s.
+        at least 0.2 s, under CFS 1 s. A workload that ends by itself has none.
     threads : int, optional
         Worker threads. Default: all cores.
     progress : bool or callable, optional
@@ -243,7 +243,7 @@ def simulate(
         kernel_labels=tuple(k.label for k in columns),
         case_labels=tuple(load.prefix + label for label in labels),
         case_title=load.row,
-        notes=(*left_out, *dict.fromkeys(notes(raw, model, columns, labels))),
+        notes=(*left_out, *load.notes, *dict.fromkeys(notes(raw, model, columns, labels))),
         attrs=_attrs(model, load, raw, noise, sliced),
         recordings=_recordings(raw, batch, columns, labels, model),
     )

@@ -1,6 +1,7 @@
 //! Load balancing: an idle CPU pulls, a busy one pulls now and then or hands over to an idle one
 //! (schedulers.md 5, simplified: numbers of tasks stand for loads).
 
+use super::cpu::NONE;
 use super::metrics::Count;
 use super::sim::Sim;
 use crate::sched::{Enqueue, TaskId};
@@ -130,12 +131,26 @@ impl Sim<'_> {
             })
         });
         let Some(target) = target else { return };
-        let movable = |&&id: &&u32| self.allowed(id, target) && !self.entities[TaskId(id)].delayed;
-        let id = self.cpus[c].ready.iter().find(movable).copied();
-        if let Some(id) = id {
+        let ready = &self.cpus[c].ready;
+        let found = ready.iter().find(|&&id| self.allowed(id, target)).map(|&id| (id, target));
+        if let Some((id, target)) = found.or_else(|| self.confined_to_idle(c)) {
             self.cpus[c].steal(LOOK * self.llcs[llc].cpus.len() as i64);
             self.migrate(id, c, target);
         }
+    }
+
+    /// Returns a waiting task that is confined to some CPUs, and an idle one among these.
+    fn confined_to_idle(&self, c: usize) -> Option<(u32, usize)> {
+        let idle = |id: u32| {
+            (0..self.cpus.len()).find(|&other| self.allowed(id, other) && self.is_idle(other))
+        };
+        let mut seen = NONE;
+        let mut anew = |id: u32| {
+            let set = self.tasks[id as usize].affinity;
+            std::mem::replace(&mut seen, set) != set
+        };
+        let mut sets = self.cpus[c].ready.iter().copied().filter(|&id| anew(id));
+        sets.find_map(|id| idle(id).map(|other| (id, other)))
     }
 
     fn migrate(&mut self, id: u32, from: usize, to: usize) {

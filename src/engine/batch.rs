@@ -66,7 +66,7 @@ pub struct Batch<'a> {
     pub parts: u32,
     /// Run-to-run variation, as in [`Setup`].
     pub noise: f64,
-    /// Warm-up instead of the usual one, ns.
+    /// Warm-up instead of the usual one, ns; a workload that ends by itself has none.
     pub warmup: Option<i64>,
     /// Window instead of the usual one, ns.
     pub window: Option<i64>,
@@ -166,13 +166,9 @@ impl Batch<'_> {
             let (column, row) = (cell / self.rows.len(), cell % self.rows.len());
             let plan = &self.rows[row].plan;
             let usual = Span::of(self.machine, self.columns[column].kernel, plan);
-            let warmup = match plan.end {
-                End::Window => self.warmup,
-                // Counted from its beginning, for it may be over before any warm-up.
-                End::AllExit(_) => None,
-            };
+            let counted_whole = matches!(plan.end, End::AllExit(_));
             let span = Span {
-                warmup: warmup.unwrap_or(usual.warmup),
+                warmup: self.warmup.filter(|_| !counted_whole).unwrap_or(usual.warmup),
                 window: self.window.unwrap_or(usual.window),
             };
             Job { index, column, row, repeat, span }

@@ -4,15 +4,14 @@ use super::cpu::NONE;
 use super::metrics::Count;
 use super::ops::Flow;
 use super::sim::Sim;
-use super::sync::BoardState;
 use super::task::{Message, Then, Waits};
-use crate::workload::{Amount, Full};
+use crate::workload::{Amount, Channel, Full};
 
 impl Sim<'_> {
     /// Sends a message, or waits for room.
     pub(super) fn send(&mut self, c: usize, id: u32, to: u32, reply: u32) -> Flow {
         let channel = &self.plan.channels[to as usize];
-        let full = self.channels[to as usize].messages.len() as u64 >= u64::from(channel.capacity);
+        let full = self.is_full(to);
         if full && channel.full == Full::Block {
             self.metrics.count(Count::FullWrites);
             self.tasks[id as usize].waits = Waits::Room(to);
@@ -33,6 +32,12 @@ impl Sim<'_> {
         }
     }
 
+    /// Returns true if a channel has no room.
+    fn is_full(&self, channel: u32) -> bool {
+        let capacity = u64::from(self.plan.channels[channel as usize].capacity);
+        self.channels[channel as usize].messages.len() as u64 >= capacity
+    }
+
     /// Puts a message into a channel; returns the price of the wake-up if somebody waits for it.
     fn put(&mut self, c: usize, id: u32, to: u32, reply: u32) -> Option<i64> {
         self.metrics.count(Count::Sent);
@@ -45,7 +50,9 @@ impl Sim<'_> {
         };
         let queue = &mut self.channels[to as usize];
         queue.messages.push_back(message);
-        let receiver = queue.receivers.pop_front()?;
+        let Some(receiver) = queue.receivers.pop_front() else {
+            return self.pass_on(c, id, to);
+        };
         let sync = self.plan.channels[to as usize].sync;
         Some(self.begin_wake(c, id, receiver, sync))
     }
@@ -106,15 +113,24 @@ impl Sim<'_> {
         Some(self.begin_wake(c, id, sender, true))
     }
 
+    /// Begins to wake another sender while there is room for what a wake-up stands for
+    /// (Linux `pipe_write`: a writer that leaves the pipe with room wakes the next one).
+    fn pass_on(&mut self, c: usize, id: u32, channel: u32) -> Option<i64> {
+        let Channel { capacity, drain, .. } = self.plan.channels[channel as usize];
+        let queue = &mut self.channels[channel as usize];
+        if queue.messages.len() as u64 + u64::from(drain) > u64::from(capacity) {
+            return None;
+        }
+        let sender = queue.senders.pop_front()?;
+        Some(self.begin_wake(c, id, sender, true))
+    }
+
     /// Looks once more before sleeping on a channel.
     pub(super) fn recheck(&mut self, c: usize, id: u32) {
         let waits = self.tasks[id as usize].waits;
         let here = match waits {
             Waits::Message(from) => !self.channels[from as usize].messages.is_empty(),
-            Waits::Room(to) => {
-                let capacity = u64::from(self.plan.channels[to as usize].capacity);
-                (self.channels[to as usize].messages.len() as u64) < capacity
-            }
+            Waits::Room(to) => !self.is_full(to),
             Waits::Lock(lock) => self.is_free(lock),
             Waits::Child => self.tasks[id as usize].exited > 0,
             _ => false,
@@ -136,28 +152,29 @@ impl Sim<'_> {
     /// Puts the task's channel on a board and sends a message to the board's owner.
     pub(super) fn post(&mut self, c: usize, id: u32, board: u32) -> Flow {
         let own = self.resolve(id, crate::workload::At::Handle(0));
-        self.boards[board as usize].posted.push_back(own);
         let owner = self.plan.boards[board as usize];
+        // A poster that has to wait for room posts when there is some.
+        if self.is_full(owner) && self.plan.channels[owner as usize].full == Full::Block {
+            return self.send(c, id, owner, NONE);
+        }
+        self.boards[board as usize].posted.push_back(own);
         self.send(c, id, owner, NONE)
     }
 
     /// Begins to send one message to every channel on a board.
     pub(super) fn release(&mut self, c: usize, id: u32, board: u32, each: &Amount) -> Flow {
-        let BoardState { posted, current } = &mut self.boards[board as usize];
-        let Some(next) = posted.pop_front() else {
+        let Some(next) = self.boards[board as usize].posted.pop_front() else {
             self.next_op(id);
             return Flow::Next;
         };
-        *current = next;
         let ns = self.draw(id, each);
-        self.tasks[id as usize].until = i64::from(board);
+        self.tasks[id as usize].until = i64::from(next);
         self.spend(c, id, ns, true, Then::Release)
     }
 
     /// The work for one channel of a board is done: its message goes out.
     pub(super) fn release_next(&mut self, c: usize, id: u32) {
-        let board = self.tasks[id as usize].until as usize;
-        let to = self.boards[board].current;
+        let to = self.tasks[id as usize].until as u32;
         match self.put(c, id, to, NONE) {
             Some(price) => {
                 self.spend(c, id, price, true, Then::DeliverRetry);

@@ -86,7 +86,7 @@ impl Sim<'_> {
         .min()
         .unwrap_or(10_000);
         self.cpus[c].streams = true;
-        let ns = (bytes * 1000 / share) as i64;
+        let ns = ((bytes * 1000 / share) as i64).max(1);
         let until = self.now + ns;
         let task = self.next_op(id);
         task.plan(0, false, Then::Fetch);
@@ -117,7 +117,8 @@ impl Sim<'_> {
         } else {
             costs.fill_memory_ps
         };
-        let ns = i64::from(bytes.div_ceil(LINE)) * price / 1000;
+        // The nearest cache answers at once, but not in no time.
+        let ns = (i64::from(bytes.div_ceil(LINE)) * price / 1000).max(1);
         self.cpus[c].touched += u64::from(bytes);
         let mark = self.cpus[c].touched;
         let task = self.next_op(id);

@@ -118,9 +118,15 @@ impl Sim<'_> {
 
     /// Wakes the tasks whose timers or devices are due, from interrupt context.
     pub(super) fn wake_due(&mut self, c: usize) {
-        while let Some(id) = self.cpus[c].due.pop() {
+        if self.cpus[c].due.is_empty() {
+            return;
+        }
+        let mut due = std::mem::take(&mut self.cpus[c].due);
+        for &id in &due {
             self.wake_from_interrupt(c, id);
         }
+        due.clear();
+        self.cpus[c].due = due;
     }
 
     /// Returns the time to the next housekeeping timer.

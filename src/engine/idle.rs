@@ -69,7 +69,7 @@ impl Sim<'_> {
             },
         };
         self.metrics.count(Count::Selections);
-        let stops = (choice.stop_tick || stopped) && (stopped || !near);
+        let stops = stopped || (choice.stop_tick && !near);
         let price = if stops && !stopped { self.prices.costs.tick_stop } else { 0 };
         if stops {
             self.metrics.count(Count::TickStopped);
@@ -116,7 +116,11 @@ impl Sim<'_> {
             self.kernel.poll_limit(&class.table, class.table.disabled_mask())
         };
         let quantum = self.prices.costs.poll_quantum;
-        if quantum > 0 && limit < NEVER / 2 { (limit / quantum + 1) * quantum } else { limit }
+        if quantum > 0 && limit < NEVER / 2 {
+            (limit / quantum + 1) * quantum
+        } else {
+            limit.max(1)
+        }
     }
 
     /// Begins to leave an idle state.

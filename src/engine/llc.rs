@@ -73,8 +73,8 @@ pub fn build(topology: &Topology) -> Result<(Vec<Place>, Vec<Llc>)> {
             .iter()
             .map(|&c| {
                 let mut mask = Mask::default();
-                for at in 0..cpus.len() {
-                    if topology.core(cpus[at]) == topology.core(c) {
+                for (at, &other) in cpus.iter().enumerate() {
+                    if topology.core(other) == topology.core(c) {
                         mask.insert(at);
                     }
                 }

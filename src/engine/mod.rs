@@ -6,6 +6,7 @@
 //! served in a fixed order, every source of randomness has a stream of its own, and no decision depends
 //! on floating point: the same seed gives the same bits.
 
+mod audit;
 mod balance;
 mod batch;
 mod channel;
@@ -37,5 +38,5 @@ pub use cpu::Spent;
 pub use metrics::{COUNTS, Count, Metrics, StateBooks};
 pub use parts::obstacle;
 pub use record::{Happening, MAX_RECORDS, Recorder};
-pub use setup::{GovernorMaker, MAX_TASKS, Outcome, Setup, Span, run, run_for};
+pub use setup::{GovernorMaker, MAX_TASKS, Outcome, Setup, Span, audit, run, run_for};
 pub use task::Books;

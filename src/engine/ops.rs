@@ -68,6 +68,10 @@ impl Sim<'_> {
         match *op {
             Op::Run(amount) => self.work(c, id, &amount, false),
             Op::Kernel(amount) => self.work(c, id, &amount, true),
+            Op::Send { to: At::Caller, .. } if self.tasks[id as usize].caller == NONE => {
+                self.uncalled(id);
+                Flow::Busy
+            }
             Op::Send { to, reply } => {
                 let to = self.resolve(id, to);
                 let reply = reply.map_or(NONE, |r| self.resolve(id, r));
@@ -157,9 +161,8 @@ impl Sim<'_> {
                 task.registers = row.map_or(task.registers, |r| r.registers);
             }
             Op::Unless { permille, skip } => {
-                if task.random.below(1000) >= u64::from(permille) {
-                    task.ip += u32::from(skip);
-                }
+                let skips = task.random.below(1000) >= u64::from(permille);
+                task.ip += if skips { u32::from(skip) } else { 0 };
             }
             Op::Repeat(times) => {
                 task.loops[task.depth as usize] = (times, task.ip);
@@ -208,9 +211,24 @@ impl Sim<'_> {
     #[inline]
     pub(super) fn spend(&mut self, c: usize, id: u32, ns: i64, kernel: bool, then: Then) -> Flow {
         self.tasks[id as usize].plan(ns, kernel, then);
+        if ns == 0 {
+            self.turn_idly(id);
+        }
         self.cpus[c].in_kernel = kernel;
         self.begin(c, super::cpu::Kind::Task, ns);
         Flow::Busy
+    }
+
+    /// Counts an operation that takes no time this time: too many in a row never end.
+    #[cold]
+    fn turn_idly(&mut self, id: u32) {
+        let now = self.now;
+        let task = &mut self.tasks[id as usize];
+        task.turns = if task.turned_at == now { task.turns + 1 } else { 0 };
+        task.turned_at = now;
+        if task.turns > PATIENCE {
+            self.endless(id);
+        }
     }
 
     /// Lets the task run in user mode until a time.
@@ -262,8 +280,7 @@ impl Sim<'_> {
     fn every(&mut self, c: usize, id: u32, period: i64) -> Flow {
         let now = self.now;
         let task = &mut self.tasks[id as usize];
-        let last = if task.due < 0 { task.started } else { task.due };
-        let next = last + period;
+        let next = task.due + period;
         task.stamp = next;
         task.due = next;
         if next <= now {

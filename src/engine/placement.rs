@@ -26,9 +26,7 @@ impl Sim<'_> {
 
     /// Chooses the CPU of a woken task; `waker` is [`NONE`] in an interrupt.
     pub(super) fn choose_cpu(&mut self, c: usize, waker: u32, wakee: u32, sync: bool) -> usize {
-        let chosen = if self.cpus.len() == 1 { 0 } else { self.search_cpu(c, waker, wakee, sync) };
-        self.last_target = chosen;
-        chosen
+        if self.cpus.len() == 1 { 0 } else { self.search_cpu(c, waker, wakee, sync) }
     }
 
     fn search_cpu(&mut self, c: usize, waker: u32, wakee: u32, sync: bool) -> usize {
@@ -176,7 +174,7 @@ impl Sim<'_> {
             let span = domain.cpus.len() as i64;
             let cost = 20 * span;
             let n = span * self.cpus[target].avg_idle / 512 / cost.max(1);
-            (n.clamp(i64::from(LEAST_SCAN), span)) as u32
+            n.max(i64::from(LEAST_SCAN)).min(span) as u32
         } else {
             u32::MAX
         }

@@ -58,6 +58,8 @@ pub struct Outcome {
     pub elapsed: i64,
     /// The workload ended by itself.
     pub finished: bool,
+    /// Messages that lie in channels, at the beginning of the window and at the end.
+    pub in_flight: [u64; 2],
     /// Events of the whole run, warm-up included.
     pub events: u64,
     /// What happened, if it was to be written down.
@@ -160,12 +162,35 @@ pub fn run_for(setup: &Setup<'_>, span: Span, seed: &Seed, watch: &Watch) -> Res
             ),
         ));
     }
-    let mut sim = Sim::new(setup, seed)?;
+    carry_out(&mut Sim::new(setup, seed)?, span, watch)
+}
+
+/// Carries out one run, and watches the laws that hold all the time.
+///
+/// For tests: it takes several times as long. The second value says what was broken.
+#[doc(hidden)]
+pub fn audit(
+    setup: &Setup<'_>,
+    span: Span,
+    seed: &Seed,
+    watch: &Watch,
+) -> (Result<Outcome>, Vec<String>) {
+    let mut sim = match Sim::new(setup, seed) {
+        Ok(sim) => sim,
+        Err(error) => return (Err(error), Vec::new()),
+    };
+    sim.audit = Some(Box::default());
+    let outcome = carry_out(&mut sim, span, watch);
+    (outcome, sim.look_at_rest())
+}
+
+fn carry_out(sim: &mut Sim<'_>, span: Span, watch: &Watch) -> Result<Outcome> {
     sim.delay_starts(BOOT);
     sim.run_until(BOOT, &watch.uncounted())?;
     let (warmup, end) = (BOOT + span.warmup, BOOT + span.warmup + span.window);
     sim.run_until(warmup, watch)?;
     let before = sim.books();
+    let under_way = sim.messages();
     let asleep = sim.open_periods();
     sim.metrics.reset();
     if let Some(recorder) = &mut sim.recorder {
@@ -174,9 +199,7 @@ pub fn run_for(setup: &Setup<'_>, span: Span, seed: &Seed, watch: &Watch) -> Res
     sim.run_until(warmup + (end - warmup) / 2, watch)?;
     let first_half = sim.metrics.counters.clone();
     let first_latencies = sim.metrics.latencies.clone();
-    if !sim.is_over() {
-        sim.run_until(end, watch)?;
-    }
+    sim.run_until(end, watch)?;
     let after = sim.books();
     // Idle periods across an edge of the window count for the part inside.
     for (state, ns) in asleep {
@@ -191,11 +214,12 @@ pub fn run_for(setup: &Setup<'_>, span: Span, seed: &Seed, watch: &Watch) -> Res
         first_latencies,
         spent: after.0.iter().zip(&before.0).map(|(a, b)| a.since(b)).collect(),
         tasks: after.1.iter().zip(&before.1).map(|(a, b)| a.since(b)).collect(),
-        elapsed: sim.now - warmup,
+        elapsed: (sim.now - warmup).max(0),
         finished,
         events: sim.events,
         recorder: sim.recorder.take().map(Recorder::in_order),
-        metrics: sim.metrics,
+        in_flight: [under_way, sim.messages()],
+        metrics: std::mem::replace(&mut sim.metrics, Metrics::new(0, 0)),
     })
 }
 
@@ -209,6 +233,11 @@ impl Sim<'_> {
             .map(|(i, t)| Books { ran: self.cpu_time(i as u32), ..t.books })
             .collect();
         (spent, tasks)
+    }
+
+    /// Returns how many messages lie in channels.
+    fn messages(&self) -> u64 {
+        self.channels.iter().map(|c| c.messages.len() as u64).sum()
     }
 
     /// Lets all tasks start later.

@@ -10,7 +10,7 @@ use super::record::Recorder;
 use super::setup::Setup;
 use super::slots::{NEVER, Slots};
 use super::sync::{BarrierState, BoardState, LockState};
-use super::task::{Life, Queue, Task};
+use super::task::{Queue, Task, Waits};
 use crate::error::{Error, Result};
 use crate::idle::Governor;
 use crate::kernel::{Kernel, Placement, Preemption};
@@ -66,7 +66,7 @@ pub struct Sim<'a> {
     pub(super) devices: Vec<DeviceState>,
     /// All CPUs, as a domain.
     pub(super) everyone: Vec<u32>,
-    /// The CPU that was chosen last.
+    /// The CPU of the task that a wake-up was begun for last.
     pub(super) last_target: usize,
     /// Runnable tasks that wait, on all CPUs.
     pub(super) waiting: u32,
@@ -84,6 +84,10 @@ pub struct Sim<'a> {
     pub(super) started: usize,
     /// Events so far.
     pub events: u64,
+    /// Tasks that have begun so far.
+    pub(super) births: u32,
+    /// Laws that are watched while the run goes on, if anybody wants to know.
+    pub(super) audit: Option<Box<super::audit::Audit>>,
     /// What broke the run.
     pub(super) broken: Option<Error>,
 }
@@ -117,8 +121,8 @@ impl<'a> Sim<'a> {
             let first = phase(stream) + tick * i64::from(setup.noise == 0.0);
             let mut cpu = Cpu::new(governor, first);
             if prices.costs.background_period > 0 {
-                let share = (stream.next_u64() >> 32) as i64;
-                let at = (prices.costs.background_period * share) >> 32;
+                let share = i128::from(stream.next_u64() >> 32);
+                let at = ((i128::from(prices.costs.background_period) * share) >> 32) as i64;
                 let at = if setup.noise > 0.0 {
                     at
                 } else {
@@ -182,6 +186,8 @@ impl<'a> Sim<'a> {
             starts: Vec::new(),
             started: 0,
             events: 0,
+            births: 0,
+            audit: None,
             broken: None,
         };
         sim.power_on();
@@ -218,6 +224,9 @@ impl<'a> Sim<'a> {
     /// [`Error::Interrupted`], or [`Error::InvalidParameter`] when the workload is found to be in a
     /// deadlock or to go on without time passing.
     pub fn run_until(&mut self, until: i64, watch: &Watch) -> Result<()> {
+        if self.is_over() {
+            return Ok(());
+        }
         let (mut events, mut seen) = (0, self.now);
         loop {
             let (t, slot) = self.slots.first();
@@ -227,17 +236,22 @@ impl<'a> Sim<'a> {
             }
             events += 1;
             if start <= t {
-                self.now = start;
+                self.now = self.now.max(start);
                 let id = self.starts[self.started].1;
                 self.started += 1;
                 self.start(id);
             } else {
-                self.now = t;
+                // What became due while the CPU could not look is late, not in the past.
+                self.now = self.now.max(t);
                 if slot < self.cpus.len() {
                     self.fire(slot);
                 } else {
                     self.device_done(slot - self.cpus.len());
                 }
+            }
+            if let Some(audit) = self.audit.take() {
+                let audit = self.look_over(audit);
+                self.audit = Some(audit);
             }
             if self.alive == 0 {
                 break;
@@ -293,9 +307,11 @@ impl<'a> Sim<'a> {
             .tasks
             .iter()
             .enumerate()
-            .filter(|(_, t)| t.life == Life::Blocked)
+            .filter(|(_, t)| t.waits != Waits::Nothing)
             .take(8)
-            .map(|(i, t)| format!("task {i} ({}) waits for {}", names(t), t.waits))
+            .map(|(i, t)| {
+                format!("task {i} ({}) waits for {}", names(t), t.waits.say(&self.plan.names))
+            })
             .collect();
         Error::invalid(
             "workload",
@@ -305,6 +321,17 @@ impl<'a> Sim<'a> {
                 blocked.join(", ")
             ),
         )
+    }
+
+    /// Says that a task answers a request that never came.
+    #[cold]
+    pub(super) fn uncalled(&mut self, id: u32) {
+        let task = &self.tasks[id as usize];
+        let name = &self.plan.programs[task.program as usize].name;
+        self.broken = Some(Error::invalid(
+            format!("workload.programs[{name}].ops[{}]", task.ip),
+            format!("task {id} answers a caller, but no message it took asks for an answer"),
+        ));
     }
 
     /// Says that a task goes on for ever without time passing.

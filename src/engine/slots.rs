@@ -48,6 +48,11 @@ impl Slots {
         (best.0, best.1 as usize)
     }
 
+    /// Returns the time of a slot.
+    pub fn time(&self, slot: usize) -> i64 {
+        self.nodes[self.leaves + slot].0
+    }
+
     /// Sets the time of a slot.
     #[inline]
     pub fn set(&mut self, slot: usize, time: i64) {

@@ -4,7 +4,7 @@ use super::cpu::{Kind, NONE};
 use super::metrics::{Count, record};
 use super::record::Happening;
 use super::sim::Sim;
-use super::task::{Life, Then, Waits};
+use super::task::{Life, Task, Then, Waits};
 use crate::sched::{Sleep, TaskId};
 
 impl Sim<'_> {
@@ -35,6 +35,8 @@ impl Sim<'_> {
         }
         if next == NONE {
             if prev == NONE {
+                // Whoever made the CPU leave the idle loop has been pulled away by another one.
+                self.set_idle(c, true);
                 let price = self.prices.costs.govern;
                 self.begin(c, Kind::Prepare, price);
             } else {
@@ -157,12 +159,14 @@ impl Sim<'_> {
 
     /// Ends the running task.
     pub(super) fn exit(&mut self, c: usize, id: u32) {
-        let parent = self.tasks[id as usize].parent;
-        self.tasks[id as usize].life = Life::Gone;
+        let task = &mut self.tasks[id as usize];
+        task.life = Life::Gone;
+        let (parent, birth) = (task.parent, task.parent_birth);
         self.lively -= 1;
         self.alive -= 1;
-        self.queues[c].block(&mut self.entities, Sleep::Special, self.now);
-        if parent != NONE && self.tasks[parent as usize].life != Life::Gone {
+        // A parent that has gone leaves its place to somebody else.
+        let here = |parent: &Task| parent.birth == birth && parent.life != Life::Gone;
+        if parent != NONE && here(&self.tasks[parent as usize]) {
             self.tasks[parent as usize].exited += 1;
             if self.tasks[parent as usize].waits == Waits::Child
                 && self.tasks[parent as usize].life == Life::Blocked
@@ -170,6 +174,7 @@ impl Sim<'_> {
                 self.wake_from_interrupt(c, parent);
             }
         }
+        self.queues[c].block(&mut self.entities, Sleep::Special, self.now);
         self.schedule(c);
     }
 

@@ -13,6 +13,8 @@ use crate::sched::Enqueue;
 pub struct LockState {
     /// Who has it.
     owner: u32,
+    /// How often the owner has taken it: two handles may mean one lock.
+    depth: u32,
     /// Tasks that sleep for it.
     pub sleepers: VecDeque<u32>,
     /// Tasks that spin for it.
@@ -21,7 +23,7 @@ pub struct LockState {
 
 impl Default for LockState {
     fn default() -> Self {
-        Self { owner: NONE, sleepers: VecDeque::new(), spinners: VecDeque::new() }
+        Self { owner: NONE, depth: 0, sleepers: VecDeque::new(), spinners: VecDeque::new() }
     }
 }
 
@@ -31,11 +33,11 @@ pub struct BarrierState {
     /// How often everybody has been here.
     generation: u32,
     /// How many are here now.
-    here: u32,
+    pub here: u32,
     /// Those that sleep.
-    sleepers: Vec<u32>,
+    pub sleepers: Vec<u32>,
     /// Those that spin.
-    spinners: Vec<u32>,
+    pub spinners: Vec<u32>,
 }
 
 /// A board in use.
@@ -43,8 +45,6 @@ pub struct BarrierState {
 pub struct BoardState {
     /// Channels on it.
     pub posted: VecDeque<u32>,
-    /// The one a release works on.
-    pub current: u32,
 }
 
 impl Sim<'_> {
@@ -58,6 +58,7 @@ impl Sim<'_> {
         let state = &mut self.mutexes[lock as usize];
         if state.owner == NONE || state.owner == id {
             state.owner = id;
+            state.depth += 1;
             self.next_op(id);
             return Flow::Next;
         }
@@ -74,9 +75,14 @@ impl Sim<'_> {
     pub(super) fn give_lock(&mut self, c: usize, id: u32, lock: u32) -> Flow {
         self.next_op(id);
         let state = &mut self.mutexes[lock as usize];
+        state.depth = state.depth.saturating_sub(1);
+        if state.depth > 0 {
+            return Flow::Next;
+        }
         state.owner = NONE;
         if let Some(next) = state.spinners.pop_front() {
             state.owner = next;
+            state.depth = 1;
             self.release_spinner(next);
             return Flow::Next;
         }
@@ -103,6 +109,10 @@ impl Sim<'_> {
 
     /// Spins in user mode for at most so long.
     fn spin(&mut self, c: usize, id: u32, waits: Waits, limit: i64) -> Flow {
+        if limit == i64::MAX {
+            // Only somebody else can end it.
+            self.lively -= 1;
+        }
         let task = &mut self.tasks[id as usize];
         task.waits = waits;
         task.plan(0, false, Then::Spin);
@@ -117,6 +127,7 @@ impl Sim<'_> {
     /// Ends the spinning of a task, wherever it is.
     fn release_spinner(&mut self, id: u32) {
         let task = &mut self.tasks[id as usize];
+        self.lively += u32::from(task.until == i64::MAX);
         task.waits = Waits::Nothing;
         task.then = Then::Fetch;
         task.until = self.now;
@@ -182,7 +193,7 @@ impl Sim<'_> {
         self.pay(c, id, price)
     }
 
-    /// Starts a child with the parent's handles.
+    /// Starts a child with the parent's handles, registers, note and caller.
     pub(super) fn fork(&mut self, c: usize, id: u32, program: u32) -> Flow {
         self.next_op(id);
         let Some(child) = self.spare.pop() else {
@@ -190,10 +201,11 @@ impl Sim<'_> {
             self.tasks[id as usize].ip -= 1;
             return self.yield_for_place(c, id);
         };
-        let (handles, affinity) = {
-            let parent = &self.tasks[id as usize];
-            (parent.handles, parent.affinity)
-        };
+        self.births += 1;
+        let birth = self.births;
+        let parent = &self.tasks[id as usize];
+        let (handles, affinity, parent_birth) = (parent.handles, parent.affinity, parent.birth);
+        let (registers, stamp, caller) = (parent.registers, parent.stamp, parent.caller);
         let target = self.cpu_for_child(c, id);
         let now = self.now;
         let task = &mut self.tasks[child as usize];
@@ -203,10 +215,14 @@ impl Sim<'_> {
         task.handles = handles;
         task.affinity = affinity;
         task.parent = id;
+        task.birth = birth;
+        task.parent_birth = parent_birth;
         task.exited = 0;
-        task.until = -1;
-        task.due = -1;
-        task.started = now;
+        task.due = now;
+        task.registers = registers;
+        task.stamp = stamp;
+        task.caller = caller;
+        task.waits = Waits::Nothing;
         task.cpu = target as u32;
         task.data = (NONE, 0);
         task.plan(0, true, Then::Retry);

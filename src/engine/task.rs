@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::cpu::NONE;
 use crate::rng::Stream;
-use crate::workload::{MAX_NESTING, REGISTERS};
+use crate::workload::{Kind, MAX_NESTING, Names, REGISTERS};
 
 /// Where a task is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,17 +44,18 @@ pub enum Waits {
     Child,
 }
 
-impl std::fmt::Display for Waits {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Waits {
+    /// Returns what it is in words, with the names that the plan has.
+    pub fn say(self, names: &Names) -> String {
         match self {
-            Self::Nothing => write!(f, "nothing"),
-            Self::Message(n) => write!(f, "a message on channel {n}"),
-            Self::Room(n) => write!(f, "room in channel {n}"),
-            Self::Timer => write!(f, "a timer"),
-            Self::Lock(n) => write!(f, "lock {n}"),
-            Self::Barrier(n) => write!(f, "the others at barrier {n}"),
-            Self::Device(n) => write!(f, "device {n}"),
-            Self::Child => write!(f, "a child"),
+            Self::Nothing => "nothing".into(),
+            Self::Message(n) => format!("a message on {}", names.say(Kind::Channel, n)),
+            Self::Room(n) => format!("room in {}", names.say(Kind::Channel, n)),
+            Self::Timer => "a timer".into(),
+            Self::Lock(n) => names.say(Kind::Lock, n),
+            Self::Barrier(n) => format!("the others at {}", names.say(Kind::Barrier, n)),
+            Self::Device(n) => names.say(Kind::Device, n),
+            Self::Child => "a child".into(),
         }
     }
 }
@@ -126,9 +127,9 @@ pub struct Task {
     pub timed: bool,
     /// What comes after it.
     pub then: Then,
-    /// A point in time that the operation needs.
+    /// A point in time that the operation needs, or the channel of a release.
     pub until: i64,
-    /// When the last period was due, ns; -1 before the first.
+    /// When the last period of [`crate::workload::Op::Every`] began.
     pub due: i64,
     /// Task to be woken, its CPU, by its wake list, with the synchronous hint.
     pub wakee: u32,
@@ -168,8 +169,14 @@ pub struct Task {
     pub exited: u32,
     /// Where its data is: CPU and that CPU's count of touched bytes.
     pub data: (u32, u64),
-    /// When it was started.
-    pub started: i64,
+    /// The how manyth task of the run it is: places of tasks are used again.
+    pub birth: u32,
+    /// The same of its parent.
+    pub parent_birth: u32,
+    /// Operations without time since `turned_at`.
+    pub turns: u32,
+    /// When it last spent no time on an operation that should take some.
+    pub turned_at: i64,
     /// Own randomness.
     pub random: Stream,
     /// Books.
@@ -207,8 +214,8 @@ impl Task {
             kernel: true,
             timed: false,
             then: Then::Retry,
-            until: -1,
-            due: -1,
+            until: 0,
+            due: 0,
             wakee: NONE,
             target: 0,
             queued: false,
@@ -228,7 +235,10 @@ impl Task {
             parent: NONE,
             exited: 0,
             data: (NONE, 0),
-            started: 0,
+            birth: 0,
+            parent_birth: 0,
+            turns: 0,
+            turned_at: 0,
             random,
             books: Books::default(),
         }

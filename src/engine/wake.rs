@@ -22,6 +22,7 @@ impl Sim<'_> {
         } else {
             self.choose_cpu(c, waker, wakee, sync)
         };
+        self.last_target = target;
         let far = self.topology.distance(c as u32, target as u32);
         let queued = !delayed && self.through_wake_list(c, target, far);
         let costs = &self.prices.costs;
@@ -97,11 +98,18 @@ impl Sim<'_> {
 
     /// Puts woken tasks that are on the wake list into the run queue.
     pub(super) fn take_wake_list(&mut self, c: usize) {
-        while let Some(id) = self.cpus[c].wake_list.pop() {
+        if self.cpus[c].wake_list.is_empty() {
+            return;
+        }
+        // Nothing is put on the list meanwhile: its memory is used again.
+        let mut list = std::mem::take(&mut self.cpus[c].wake_list);
+        for &id in &list {
             let price = self.prices.costs.wake_remote[Distance::Llc as usize];
             self.cpus[c].steal(price);
             self.enqueue(c, c, id, false);
         }
+        list.clear();
+        self.cpus[c].wake_list = list;
     }
 
     /// Wakes a task from an interrupt on CPU `c`.
@@ -180,7 +188,7 @@ impl Sim<'_> {
     /// Starts a task that was not there before.
     pub(super) fn start(&mut self, id: u32) {
         let target = self.first_cpu(id);
-        self.tasks[id as usize].started = self.now;
+        self.tasks[id as usize].due = self.now;
         self.tasks[id as usize].cpu = target as u32;
         self.settle(target);
         self.arrive(target, target, id, Enqueue::Fork);

@@ -4,6 +4,7 @@
 //! of the core, and hands arrays back without copying.
 
 mod errors;
+mod hackbench_model;
 mod idle;
 mod idle_object;
 mod input;
@@ -21,6 +22,10 @@ use pyo3::prelude::*;
 /// Compiled core of tickless. Use the names in `tickless`; these are its internals.
 #[pymodule]
 pub mod _core {
+    #[pymodule_export]
+    use super::hackbench_model::{
+        hackbench_demand, hackbench_fit, hackbench_lock_group, hackbench_solve,
+    };
     #[pymodule_export]
     use super::idle::{canonical_governor, governors, nearest_governors, replay_columns};
     #[pymodule_export]
@@ -62,6 +67,14 @@ pub mod _core {
     /// Quantiles of slices and idle periods that it keeps.
     #[pymodule_export]
     const LENGTH_QUANTILES: [f64; 3] = crate::engine::LENGTH_QUANTILES;
+
+    /// Defaults of the two-station model: line, ns; rest, ns; migrations left by queued wake-ups.
+    #[pymodule_export]
+    const HACKBENCH_DEFAULTS: [f64; 3] = [
+        crate::workload::hackbench_model::LINE_NS,
+        crate::workload::hackbench_model::REST_NS,
+        crate::workload::hackbench_model::KAPPA,
+    ];
 
     /// Version of the package.
     #[pymodule_export]

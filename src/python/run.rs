@@ -96,11 +96,36 @@ pub fn on_this_thread<T>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> Result<T>,
 ) -> PyResult<T> {
-    let watch = Watch::new();
-    let Some(progress) = progress.map(|p| p.clone().unbind()) else { return Ok(work(&watch)?) };
+    let signal: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let heard = signal.clone();
+    // The called code may not be called for long: the work itself looks at signals too, and lets
+    // other threads of Python run.
+    let watch = Watch::asking(move || {
+        Python::attach(|py| {
+            py.detach(std::thread::yield_now);
+            let caught = py.check_signals().err();
+            let stop = caught.is_some();
+            if stop {
+                *heard.lock().unwrap_or_else(|e| e.into_inner()) = caught;
+            }
+            stop
+        })
+    });
+    let result = reported(py, progress, &watch, work);
+    let caught = signal.lock().unwrap_or_else(|e| e.into_inner()).take();
+    caught.map_or(result, Err)
+}
+
+fn reported<T>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    watch: &Watch,
+    work: impl FnOnce(&Watch) -> Result<T>,
+) -> PyResult<T> {
+    let Some(progress) = progress.map(|p| p.clone().unbind()) else { return Ok(work(watch)?) };
     let (result, raised) = std::thread::scope(|scope| {
         let (finished, waiting) = mpsc::channel::<()>();
-        let (watch, progress) = (&watch, &progress);
+        let progress = &progress;
         let reporter = scope.spawn(move || {
             while let Err(mpsc::RecvTimeoutError::Timeout) = waiting.recv_timeout(LOOK) {
                 if let Err(e) = Python::attach(|py| progress.call1(py, (watch.done(),)).map(drop)) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::{At, Op, Plan};
+use super::{At, Kind, Op, Plan};
 
 /// What a node stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,7 +103,38 @@ pub fn graph(plan: &Plan) -> Graph {
         reader.program(task, plan.tasks[task].program as usize, &mut seen);
     }
     reader.answers();
-    Graph { nodes: nodes(plan), edges: reader.edges() }
+    merged(Graph { nodes: nodes(plan), edges: reader.edges() })
+}
+
+/// Makes one node of locks that share a name: those of all groups, or all tasks.
+fn merged(graph: Graph) -> Graph {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut place = |node: Node| {
+        if node.kind == NodeKind::Lock
+            && let Some(&known) = places.get(&node.name)
+        {
+            nodes[known].count += node.count;
+            return known;
+        }
+        if node.kind == NodeKind::Lock {
+            places.insert(node.name.clone(), nodes.len());
+        }
+        nodes.push(node);
+        nodes.len() - 1
+    };
+    let moved: Vec<usize> = graph.nodes.into_iter().map(&mut place).collect();
+    let ends = |e: &Edge| (moved[e.from], moved[e.to], e.kind);
+    let mut edges: Vec<Edge> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for edge in graph.edges {
+        let (from, to, _) = ends(&edge);
+        if seen.insert(ends(&edge)) {
+            edges.push(Edge { from, to, ..edge });
+        }
+    }
+    edges.sort_by_key(|e| (e.from, e.to, e.kind));
+    Graph { nodes, edges }
 }
 
 fn nodes(plan: &Plan) -> Vec<Node> {
@@ -113,15 +144,21 @@ fn nodes(plan: &Plan) -> Vec<Node> {
         kind: NodeKind::Program,
         count: tasks(i),
     });
-    let thing =
-        |word: &str, i: usize, kind, count| Node { name: format!("{word} {i}"), kind, count };
+    let thing = |word: Kind, i: usize, kind, count| Node {
+        name: match plan.names.get(word, i as u32) {
+            Some(name) => format!("{} {name}", word.word()),
+            None => format!("{} {i}", word.word()),
+        },
+        kind,
+        count,
+    };
     let devices = plan.devices.iter().enumerate();
     let barriers = plan.barriers.iter().enumerate();
     programs
-        .chain(devices.map(|(i, d)| thing("device", i, NodeKind::Device, d.parallel.into())))
-        .chain((0..plan.locks.len()).map(|i| thing("lock", i, NodeKind::Lock, 1)))
-        .chain((0..plan.lines as usize).map(|i| thing("line", i, NodeKind::Line, 1)))
-        .chain(barriers.map(|(i, b)| thing("barrier", i, NodeKind::Barrier, b.parties.into())))
+        .chain(devices.map(|(i, d)| thing(Kind::Device, i, NodeKind::Device, d.parallel.into())))
+        .chain((0..plan.locks.len()).map(|i| thing(Kind::Lock, i, NodeKind::Lock, 1)))
+        .chain((0..plan.lines as usize).map(|i| thing(Kind::Line, i, NodeKind::Line, 1)))
+        .chain(barriers.map(|(i, b)| thing(Kind::Barrier, i, NodeKind::Barrier, b.parties.into())))
         .collect()
 }
 
@@ -250,6 +287,9 @@ impl fmt::Display for Graph {
                     writeln!(f, "{} (requests at a time: {})", node.name, node.count)?
                 }
                 NodeKind::Barrier => writeln!(f, "{} (parties: {})", node.name, node.count)?,
+                NodeKind::Lock if node.count > 1 => {
+                    writeln!(f, "{} (in all: {})", node.name, node.count)?
+                }
                 NodeKind::Lock | NodeKind::Line => writeln!(f, "{}", node.name)?,
             }
             for edge in self.edges.iter().filter(|e| e.from == i) {

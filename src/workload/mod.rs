@@ -17,7 +17,9 @@ mod hogs;
 mod jobs;
 mod lmbench;
 mod model;
+mod names;
 mod nas;
+mod own;
 mod parameter;
 mod periodic;
 mod pingpong;
@@ -41,6 +43,8 @@ pub use check::{MAX_TASKS, check};
 pub use custom::Definition;
 pub use graph::{Edge, EdgeKind, Graph, Node, NodeKind, graph};
 pub use model::{Better, Case, Mean, Measure, Outcome, Report, WorkloadEntry};
+pub use names::{Kind, Names};
+pub use own::Own;
 pub use parameter::{COMMON, Parameter, Parameters};
 pub use plan::{End, Paths, Plan};
 pub use program::{

@@ -110,6 +110,11 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// Returns no parameters at all.
+    pub const fn none() -> Self {
+        Self { values: Vec::new() }
+    }
+
     /// Returns the defaults.
     pub fn defaults(entry: &WorkloadEntry) -> Self {
         let all = COMMON.iter().chain(entry.parameters);

@@ -1,5 +1,6 @@
 //! A plan: everything one run of a workload consists of, for one machine and one case.
 
+use super::names::Names;
 use super::program::{Barrier, Channel, Device, Layout, Mutex, Op, Program, Row, Task};
 
 /// When a run is over.
@@ -55,6 +56,8 @@ pub struct Plan {
     pub counters: Vec<String>,
     /// Names of the latency histograms.
     pub latencies: Vec<String>,
+    /// Names of channels, locks and so on, as far as they have any.
+    pub names: Names,
     /// Prices of paths.
     pub paths: Paths,
     /// Start placement.
@@ -84,6 +87,7 @@ impl Default for Plan {
             spare: 0,
             counters: Vec::new(),
             latencies: Vec::new(),
+            names: Names::default(),
             paths: Paths::default(),
             layout: Layout::default(),
             warmup: 20_000_000,

@@ -518,7 +518,7 @@ ECHO = {
 
 
 def test_a_workload_of_ones_own_is_simulated_like_any_other():
-    echo = Workload.define(ECHO)
+    echo = Workload.from_ops(**ECHO)
     assert pickle.loads(pickle.dumps(echo)) == echo
     res = short(["6.1", "6.12"], echo, cases=None, noise=0)
     assert res.cases == ("1", "2")
@@ -531,9 +531,9 @@ def test_a_workload_of_ones_own_is_simulated_like_any_other():
 def test_a_workload_that_cannot_work_is_refused_before_it_runs():
     silent = {**ECHO["programs"], "server": [{"receive": "request"}, {"kernel": "1 us"}]}
     with pytest.raises(InvalidParameterError, match="deadlock: task 0 .* nobody can send"):
-        short("6.1", Workload.define({**ECHO, "programs": silent}))
-    with pytest.raises(InvalidTypeError, match="definition"):
-        Workload.define("echo")
+        short("6.1", Workload.from_ops(**ECHO | {"programs": silent}))
+    with pytest.raises(InvalidTypeError, match="programs"):
+        Workload.from_ops("echo", {})
 
 
 # Long calls
@@ -565,8 +565,9 @@ def test_other_threads_run_meanwhile():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("case", [4, 32])  # with and without idle CPUs, which ask the governor
 @pytest.mark.parametrize("kernel", ["'6.1'", "Kernel('6.1').replace(governor=Slow())"])
-def test_ctrl_c_ends_a_run(kernel):
+def test_ctrl_c_ends_a_run(kernel, case):
     code = f"""
 import time, tickless
 from tickless import Kernel
@@ -575,7 +576,7 @@ class Slow:
     def reflect(self, ctx, outcome): pass
 print("ready", flush=True)
 try:
-    tickless.simulate("8x-SKYLAKE-UMA", {kernel}, "tbench", cases=[4], duration_s=1000)
+    tickless.simulate("8x-SKYLAKE-UMA", {kernel}, "tbench", cases=[{case}], duration_s=1000)
 except KeyboardInterrupt:
     print(time.time(), flush=True)
 """
@@ -587,3 +588,12 @@ except KeyboardInterrupt:
         ended = float(child.stdout.readline())
         assert child.wait(20) == 0
     assert ended - sent < 2  # 0.2 s on a machine of one's own
+
+
+def test_a_task_that_is_moved_to_another_cpu_on_its_way_to_sleep_is_woken_again():
+    # Going to sleep takes so long that balancing often moves a task in the middle of it.
+    machine = Machine("48x-HASWELL-NUMA").replace({"costs.block_ns": 20_000})
+    load = Workload("hackbench").replace(loops=50)
+    res = simulate(machine, "4.18-vanilla", load, cases="2-groups", repeats=8, rng=0)
+    # 2 x 400 x 50 messages, and for each of 80 tasks one to say that it is there and one to start.
+    assert (res["messages_received_total"] == 40_000 + 160).all()

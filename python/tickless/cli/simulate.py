@@ -22,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--machine", required=True, metavar="NAME", help="registered machine, or 'this'")
     add("--kernels", required=True, metavar="A,B,...", help="columns, the baseline first")
-    add("--workload", required=True, metavar="NAME", help="see tickless list workloads")
+    add("--workload", required=True, metavar="NAME|FILE", help="see tickless list "
+        "workloads; or a file: .toml a definition, .json for rt-app")  # fmt: skip
     add("--cases", metavar="A,B,...", help="rows; default: those of the workload on this machine")
     add("--set", action="append", default=[], metavar="NAME=VALUE",
         help="change a number of the workload (repeatable)")  # fmt: skip
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Simulate and print the comparison."""
     format = chosen_format(args)
     save = None if args.save is None else _saver(args.save)
-    workload = tickless.Workload(args.workload).replace(dict(map(_setting, args.set)))
+    workload = _workload(args.workload).replace(dict(map(_setting, args.set)))
     results = tickless.simulate(
         args.machine,
         args.kernels.split(","),
@@ -78,6 +79,16 @@ def run(args: argparse.Namespace) -> int:
         results.to_perfetto(args.perfetto)
     write(args, text)
     return 0
+
+
+def _workload(text: str) -> tickless.Workload:
+    """Return a registered workload, or that of a file."""
+    suffix = Path(text).suffix.lower()
+    if suffix == ".toml":
+        return tickless.Workload.from_toml(Path(text))
+    if suffix == ".json":
+        return tickless.Workload.from_rtapp(Path(text))
+    return tickless.Workload(text)
 
 
 def _wants_bar() -> bool:

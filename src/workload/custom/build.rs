@@ -6,7 +6,7 @@ use super::things::{Per, Thing, Things};
 use crate::error::Result;
 use crate::machine::Machine;
 use crate::workload::tree::Tree;
-use crate::workload::{At, Case, End, Layout, MAX_TASKS, Paths, Plan, Task, TaskClass};
+use crate::workload::{At, Case, End, Kind, Layout, MAX_TASKS, Paths, Plan, Task, TaskClass};
 
 /// Most things that tasks have of their own, all together.
 const MAX_OWN: usize = 8_000_000;
@@ -198,6 +198,7 @@ fn fill(root: &Field<'_>, things: &Things, plan: &mut Plan) -> Result<()> {
     plan.channels = things.channels.iter().filter(once).map(|t| t.model).collect();
     let once = |t: &&Thing<_>| t.per == Per::All;
     plan.locks = things.locks.iter().filter(once).map(|t| t.model).collect();
+    names(things, plan);
     plan.lines = things.lines.len() as u32;
     plan.barriers = things.barriers.iter().map(|(_, b)| *b).collect();
     plan.devices = things.devices.iter().map(|(_, d)| *d).collect();
@@ -214,6 +215,19 @@ fn fill(root: &Field<'_>, things: &Things, plan: &mut Plan) -> Result<()> {
         plan.boards.push(number);
     }
     Ok(())
+}
+
+/// Names what exists once; what tasks have of their own follows with them.
+fn names(things: &Things, plan: &mut Plan) {
+    let once = |per: Per| per == Per::All;
+    let channels = things.channels.iter().filter(|t| once(t.per)).map(|t| (Kind::Channel, &t.name));
+    let locks = things.locks.iter().filter(|t| once(t.per)).map(|t| (Kind::Lock, &t.name));
+    let lines = things.lines.iter().map(|name| (Kind::Line, name));
+    let barriers = things.barriers.iter().map(|(name, _)| (Kind::Barrier, name));
+    let devices = things.devices.iter().map(|(name, _)| (Kind::Device, name));
+    for (kind, name) in channels.chain(locks).chain(lines).chain(barriers).chain(devices) {
+        plan.names.add(kind, name);
+    }
 }
 
 /// Adds the tasks, and what they have of their own.
@@ -253,8 +267,12 @@ fn instance(
         }
     }
     let number = match own {
-        Own::Channel(i) => plan.channel(things.channels[i].model),
+        Own::Channel(i) => {
+            plan.names.add(Kind::Channel, &things.channels[i].name);
+            plan.channel(things.channels[i].model)
+        }
         Own::Lock(i) => {
+            plan.names.add(Kind::Lock, &things.locks[i].name);
             plan.locks.push(things.locks[i].model);
             plan.locks.len() as u32 - 1
         }

@@ -136,9 +136,9 @@ impl<'a> Field<'a> {
                 _ => Err(self.expected(what)),
             };
         };
-        let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-        let (digits, unit) = text.split_at(split);
-        let factor = units.iter().find(|(name, _)| *name == unit.trim()).map(|(_, f)| f);
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let unit = &text[digits.len()..];
+        let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, f)| f);
         let (Ok(value), Some(factor)) = (digits.trim().parse::<f64>(), factor) else {
             return Err(self.wrong(format!("{text:?} is not {what}")));
         };
@@ -182,7 +182,8 @@ mod tests {
         assert_eq!(time(Tree::Int(250)).unwrap(), 250);
         assert_eq!(time(Tree::Text("2.5 us".into())).unwrap(), 2500);
         assert_eq!(time(Tree::Text("1s".into())).unwrap(), 1_000_000_000);
-        for bad in ["2.5", "us", "-1 us", "1 h", "1e30 s", ""] {
+        assert_eq!(time(Tree::Text("1e3 us".into())).unwrap(), 1_000_000);
+        for bad in ["2.5", "us", "-1 us", "1 h", "1e30 s", "nan us", "inf s", ""] {
             assert!(time(Tree::Text(bad.into())).is_err(), "{bad}");
         }
         assert!(time(Tree::Int(-1)).is_err());

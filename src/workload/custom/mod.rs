@@ -35,7 +35,7 @@ mod things;
 use super::tree::{self, Tree};
 use super::{Case, Measure, Plan, Report, check};
 use crate::error::Result;
-use crate::machine::Machine;
+use crate::machine::{Machine, presets};
 use field::Field;
 
 /// Keys of a definition.
@@ -44,6 +44,9 @@ const KEYS: &[&str] = &[
     "devices", "tables", "programs", "tasks", "spare", "warmup", "window", "limit", "layout",
     "paths",
 ];
+
+/// A machine to try definitions out on; any would do.
+const TRIAL: &str = "8x-SKYLAKE-UMA";
 
 /// A workload that a user has defined.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,6 +114,23 @@ impl Definition {
         report::exists(&root, &self.report.measure, &plan)?;
         check(&plan, machine)?;
         Ok(plan)
+    }
+
+    /// Makes the plan of the first case on some machine to see whether it can run.
+    ///
+    /// # Errors
+    /// As [`Definition::plan`]; which CPUs tasks may use is not checked, it depends on the machine.
+    pub(in crate::workload) fn try_out(&self) -> Result<()> {
+        let machine = presets::machine(TRIAL)?;
+        let Some(case) = self.cases.first() else { return Ok(()) };
+        let root = Field::new("workload", &self.tree);
+        let mut plan = build::plan(&root, &machine, case)?;
+        report::exists(&root, &self.report.measure, &plan)?;
+        for task in &mut plan.tasks {
+            task.affinity = None;
+        }
+        plan.affinities.clear();
+        check(&plan, &machine)
     }
 
     /// Returns how the reported figure is computed.

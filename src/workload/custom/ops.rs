@@ -59,7 +59,9 @@ fn split<'a>(item: &Field<'a>) -> Result<(&'static str, Option<Field<'a>>)> {
         }
     }
     let Some((name, field)) = found.pop().filter(|_| found.is_empty()) else {
-        return Err(item.wrong(format!("needs exactly one of {}", names.join(", "))));
+        let keys: Vec<&str> = item.entries()?.into_iter().map(|(key, _)| key).collect();
+        let (known, found) = (names.join(", "), keys.join(", "));
+        return Err(item.wrong(format!("needs exactly one of {known}; found {found}")));
     };
     let more = OPERATIONS.iter().find(|(n, _)| *n == name).map_or(&[][..], |(_, more)| more);
     let known: Vec<&str> = std::iter::once(name).chain(more.iter().copied()).collect();

@@ -2,6 +2,7 @@
 
 use super::field::Field;
 use crate::error::Result;
+use crate::workload::tree::Tree;
 use crate::workload::{Better, Mean, Measure, Plan, Report};
 
 const KEYS: &[&str] = &[
@@ -9,10 +10,15 @@ const KEYS: &[&str] = &[
     "elapsed", "quantile", "per_op", "turn", "best", "share",
 ];
 
-/// Reads `report`; without one the run time is reported.
+/// Reads `report`; without one it is the first counter per second, or the time of a run that ends
+/// by itself.
 pub(super) fn report(root: &Field<'_>) -> Result<Report<String>> {
     let Some(field) = root.get("report")? else {
-        return Ok(plain("time", "s", Measure::Elapsed { scale: 1e-9 }));
+        let counter = first_count(root)?.filter(|_| !matches!(root.get("limit"), Ok(Some(_))));
+        return Ok(match counter {
+            Some(counter) => rate(counter),
+            None => plain("time", "s", Measure::Elapsed { scale: 1e-9 }),
+        });
     };
     field.only(KEYS)?;
     let text = |key: &str, usual: &str| -> Result<String> {
@@ -36,6 +42,36 @@ pub(super) fn report(root: &Field<'_>) -> Result<Report<String>> {
         row: text("row", "case")?,
         ..plain("", "", measure)
     })
+}
+
+fn rate(counter: String) -> Report<String> {
+    let unit = format!("{counter}/s");
+    Report {
+        better: Better::Higher,
+        mean: Mean::Harmonic,
+        decimals: 2,
+        ..plain("throughput", &unit, Measure::Rate { counter, scale: 1.0 })
+    }
+}
+
+/// Returns the first counter in the order of the programs, those inside loops included.
+fn first_count(root: &Field<'_>) -> Result<Option<String>> {
+    let mut open: Vec<Field<'_>> =
+        root.need("programs")?.entries()?.into_iter().map(|(_, field)| field).collect();
+    open.reverse();
+    while let Some(field) = open.pop() {
+        match field.value {
+            Tree::List(_) => open.extend(field.items()?.into_iter().rev()),
+            Tree::Table(_) => {
+                if let Some(count) = field.get("count")? {
+                    return Ok(Some(count.text()?.to_owned()));
+                }
+                open.extend(field.get("do")?);
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
 }
 
 fn plain(metric: &str, unit: &str, measure: Measure<String>) -> Report<String> {

@@ -82,24 +82,35 @@ impl RtApp {
         &self.notes
     }
 
+    /// Passes if everything in the file is simulated.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Input`] that lists all unsupported keys.
+    pub fn supported(&self) -> Result<()> {
+        if self.unsupported.is_empty() {
+            return Ok(());
+        }
+        let list: Vec<String> =
+            self.unsupported.iter().map(|u| format!("{}: {}", u.key, u.reason)).collect();
+        Err(InputError {
+            path: self.path.clone(),
+            line: None,
+            code: "rtapp-unsupported",
+            reason: format!("not supported: {}", list.join("; ")),
+            excerpt: String::new(),
+            remedy: "change these keys, or allow them to be left out".into(),
+        }
+        .into())
+    }
+
     /// Makes the plan and checks it; with `strict` only if everything in the file is simulated.
     ///
     /// # Errors
     /// [`crate::error::Error::Input`] that lists all unsupported keys,
     /// [`crate::error::Error::InvalidParameter`] that names the operation for plans that cannot run.
     pub fn plan(&self, machine: &Machine, strict: bool) -> Result<Plan> {
-        if strict && !self.unsupported.is_empty() {
-            let list: Vec<String> =
-                self.unsupported.iter().map(|u| format!("{}: {}", u.key, u.reason)).collect();
-            return Err(InputError {
-                path: self.path.clone(),
-                line: None,
-                code: "rtapp-unsupported",
-                reason: format!("not supported: {}", list.join("; ")),
-                excerpt: String::new(),
-                remedy: "change these keys, or allow them to be left out".into(),
-            }
-            .into());
+        if strict {
+            self.supported()?;
         }
         let plan = plan::plan(&self.threads, &self.global, machine)?;
         check(&plan, machine)?;

@@ -4,7 +4,7 @@ use super::parse::{Event, Global, Phase, Thread};
 use crate::error::{Error, Result};
 use crate::machine::Machine;
 use crate::workload::{
-    Amount, At, Barrier, Channel, Device, End, Full, MAX_TASKS, Mutex, Op, Plan, Task,
+    Amount, At, Barrier, Channel, Device, End, Full, Kind, MAX_TASKS, Mutex, Op, Plan, Task,
 };
 
 /// Most children alive at the same time.
@@ -162,7 +162,13 @@ fn things(all: &Everything, plan: &mut Plan) {
         .iter()
         .map(|&n| Barrier { parties: n.clamp(0, most) as u32, spin: 0 })
         .collect();
-    for _ in &all.conditions.0 {
+    for (kind, names) in [(Kind::Lock, &all.mutexes), (Kind::Barrier, &all.barriers)] {
+        for name in &names.0 {
+            plan.names.add(kind, name);
+        }
+    }
+    for condition in &all.conditions.0 {
+        plan.names.add(Kind::Channel, condition);
         // Nobody waits for posts as such.
         let wakes =
             plan.channel(Channel { capacity: 1, full: Full::Drop, ..Channel::connection() });
@@ -184,6 +190,7 @@ fn tasks(threads: &[Thread], machine: &Machine, plan: &mut Plan) -> Result<()> {
     for (program, thread) in threads.iter().enumerate() {
         let affinity = affinity(thread, machine, plan)?;
         for _ in 0..thread.instances {
+            plan.names.add(Kind::Channel, &thread.name);
             let own = plan.channel(Channel { sync: false, ..Channel::connection() });
             let task = Task {
                 program: program as u32,
