@@ -134,6 +134,9 @@ impl Sim<'_> {
 
     /// No CPU idles for longer than a balance period while a task that may run there waits.
     fn look_for_starving(&self, audit: &mut Audit) {
+        if self.waiting == 0 {
+            return;
+        }
         let period = (self.cpus.len() as i64 * 1_000_000).max(self.tick) + 2 * self.tick;
         let since = self.now - period;
         for (c, cpu) in self.cpus.iter().enumerate() {
@@ -165,6 +168,7 @@ impl Sim<'_> {
             let resolve = |at: At| self.resolve(i as u32, at) as usize;
             // Past the end, the program begins anew.
             match *ops.get(task.ip as usize).unwrap_or(&ops[0]) {
+                Op::Send { to: At::Caller, .. } if task.caller == NONE => {}
                 Op::Receive(at) => receiving[resolve(at)] += 1,
                 Op::Send { to, .. } => sending[resolve(to)] += 1,
                 Op::Post(board) => sending[self.plan.boards[resolve(board)] as usize] += 1,

@@ -58,11 +58,13 @@ impl Sim<'_> {
             cpu_load: (cpu.util >> 9) as u32,
             disabled: self.class(c).table.disabled_mask(),
         };
+        let class = self.class(c);
         let cpu = &mut self.cpus[c];
         let choice = match cpu.governor.as_mut() {
             Some(governor) => governor.select(&mut cpu.device, &context),
             None => Selection {
-                state: 0,
+                // Without a governor the CPU halts (Linux `default_idle`); it never polls.
+                state: class.table.states().iter().position(|s| !s.polling).unwrap_or(0),
                 stop_tick: true,
                 predicted: crate::idle::NO_PREDICTION,
                 rule: crate::idle::Rule::SingleState,

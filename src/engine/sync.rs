@@ -233,8 +233,9 @@ impl Sim<'_> {
     }
 
     fn yield_for_place(&mut self, c: usize, id: u32) -> Flow {
+        // It asks again from user mode, where its children can take the CPU from it.
         let block = self.prices.costs.block.max(1000);
-        self.spend(c, id, block, true, Then::Retry)
+        self.spend(c, id, block, false, Then::Retry)
     }
 
     /// The slow path of fork: an idle CPU nearby, else the shortest queue of the cache.
