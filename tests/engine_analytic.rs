@@ -248,6 +248,7 @@ fn four_times_slower_everything_gives_four_times_longer_results() {
         ("costs.tick_restart_ns", 300),
         ("costs.block_ns", 400),
         ("costs.refill_ns", 800),
+        ("costs.background_period_ns", 250 * SECOND),
     ];
     let prices = prices.map(|(name, ns)| (name.to_owned(), Value::Int(ns)));
     let fast = free_machine(2).replace(&prices).unwrap();
