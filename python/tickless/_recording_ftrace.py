@@ -57,7 +57,7 @@ def write(r: Recording, path: str | os.PathLike[str]) -> None:
     """Write `r` to `path`, whole or not at all; see `Recording.to_ftrace`."""
     choice = CHOICES.get(r.governor.partition("-")[0])
     kept = len(r) + (int((r.kind == IDLE_ENTER).sum()) if choice else 0)
-    cpus = int(r.cpu.max()) + 1 if len(r) else 1
+    cpus = max(r.ncpus, int(r.cpu.max()) + 1 if len(r) else 1)
     with written(path) as f:
         f.write(HEADER.format(kept=kept, all=kept + r.lost, cpus=cpus))
         f.writelines(f"{line}\n" for line in _lines(r, choice))

@@ -7,11 +7,10 @@ import os
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tickless._files import written
 from tickless._perfetto import Event, named, span
-from tickless.recording import WAKEUP, Recording
+from tickless.recording import Recording
 
 CPUS, IDLE, TASKS = 1, 2, 3
 """Process numbers of the groups of tracks."""
@@ -35,7 +34,7 @@ def _events(r: Recording) -> Iterator[Event]:
         yield named("thread_name", CPUS, cpu, f"CPU {cpu}")
         yield named("thread_name", IDLE, cpu, f"CPU {cpu}")
     runs = r.runs()
-    woken = np.flatnonzero(r.kind == WAKEUP)
+    woken, _ = r.wakers()
     for task in np.union1d(runs["task"], r.a[woken]).tolist():
         yield named("thread_name", TASKS, task, r.task_name(task))
     for cpu, task, start, end in runs.tolist():
@@ -45,19 +44,19 @@ def _events(r: Recording) -> Iterator[Event]:
         *(v.tolist() for v in r.idle_periods().values()), strict=True
     ):
         yield span(r.states[state], start, end, IDLE, cpu)
-    yield from _wakeups(r, woken)
+    yield from _wakeups(r)
     if r.lost:
         yield {"name": f"recording cut: {r.lost} happenings lost", "ph": "i", "s": "g",
                "ts": int(r.t_ns[-1]) / 1000, "pid": CPUS, "tid": 0}  # fmt: skip
 
 
-def _wakeups(r: Recording, woken: NDArray[np.intp]) -> Iterator[Event]:
+def _wakeups(r: Recording) -> Iterator[Event]:
     """Yield an instant for each wake-up, and an arrow to the run that follows it."""
     runs = r.runs()
     order = np.lexsort((runs["start_ns"], runs["task"]))
     tasks, starts = runs["task"][order], runs["start_ns"][order]
-    for number, i in enumerate(woken.tolist()):
-        t, task, by, on = (int(column[i]) for column in (r.t_ns, r.a, r.cpu, r.b))
+    for number, (i, by) in enumerate(zip(*(c.tolist() for c in r.wakers()), strict=True)):
+        t, task, on = (int(column[i]) for column in (r.t_ns, r.a, r.b))
         yield {"name": "wake-up", "cat": "sched", "ph": "i", "s": "t", "ts": t / 1000,
                "pid": TASKS, "tid": task, "args": {"by CPU": by, "on CPU": on}}  # fmt: skip
         first, last = np.searchsorted(tasks, [task, task + 1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,8 @@ SWITCH, WAKING, WAKEUP, IDLE_ENTER, IDLE_EXIT, TOLD, TICK_STOP, TICK = range(len
 IDLE_TASK = np.iinfo(np.uint32).max
 """The number that stands for the idle task of a CPU."""
 
+_COLUMNS = ("t_ns", "kind", "cpu", "a", "b")
+
 RUN = np.dtype([("cpu", "i8"), ("task", "i8"), ("start_ns", "i8"), ("end_ns", "i8")])
 """Row of `Recording.runs`."""
 
@@ -36,6 +38,8 @@ class Recording:
         Names of the idle states.
     tasks : tuple of str
         Program of each task.
+    ncpus : int
+        CPUs of the machine.
     nices : tuple of int
         Nice value of each task.
     governor : str
@@ -65,11 +69,12 @@ class Recording:
     a: NDArray[np.uint32]
     b: NDArray[np.uint32]
     lost: int = 0
+    ncpus: int = 0
     nices: tuple[int, ...] = ()
     governor: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("t_ns", "kind", "cpu", "a", "b"):
+        for name in _COLUMNS:
             object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def __len__(self) -> int:
@@ -78,10 +83,9 @@ class Recording:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recording):
             return NotImplemented
-        plain = ("kernel", "case", "machine", "states", "tasks", "lost", "nices", "governor")
-        arrays = ("t_ns", "kind", "cpu", "a", "b")
+        plain = [f.name for f in fields(self) if f.name not in _COLUMNS]
         return all(getattr(self, n) == getattr(other, n) for n in plain) and all(
-            np.array_equal(getattr(self, n), getattr(other, n)) for n in arrays
+            np.array_equal(getattr(self, n), getattr(other, n)) for n in _COLUMNS
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -167,6 +171,33 @@ class Recording:
             runs["end_ns"][-1], runs["end_ns"][:-1] = last, self.t_ns[here]
             found.append(runs[(runs["task"] != IDLE_TASK) & (runs["end_ns"] > runs["start_ns"])])
         return np.concatenate(found) if found else np.zeros(0, RUN)
+
+    def wakers(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Return the wake-ups, and on which CPU each began.
+
+        Returns
+        -------
+        rows : ndarray of int, (w,)
+            Where `kind` is a wake-up.
+        cpu : ndarray of int64, (w,)
+            The waker's CPU. A wake-up that goes over a wake list is completed on another one.
+        """
+        began: dict[int, int] = {}
+        rows, cpus = [], []
+        chosen = np.flatnonzero((self.kind == WAKING) | (self.kind == WAKEUP))
+        for i, kind, cpu, task in zip(
+            chosen.tolist(),
+            self.kind[chosen].tolist(),
+            self.cpu[chosen].tolist(),
+            self.a[chosen].tolist(),
+            strict=True,
+        ):
+            if kind == WAKING:
+                began[task] = cpu
+            else:
+                rows.append(i)
+                cpus.append(began.pop(task, cpu))
+        return np.array(rows, np.intp), np.array(cpus, np.int64)
 
     def to_ftrace(self, path: str | os.PathLike[str]) -> None:
         """Write ftrace text, as the kernel prints it, that `tickless.read_trace` reads.

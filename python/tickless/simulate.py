@@ -387,6 +387,7 @@ def _recordings(
                 tasks=tuple(batch.task_names(int(c))),
                 nices=tuple(batch.task_nices(int(c))),
                 governor=kernels[k].governor,
+                ncpus=machine.ncpus,
                 lost=lost,
                 **columns,
             )

@@ -64,7 +64,7 @@ def test_topology_arrays_say_who_shares_what():
 def test_costs_are_a_read_only_mapping_with_units_in_the_names():
     costs = Machine("8x-SKYLAKE-UMA").costs
     assert costs["wake_ns"] == 350
-    assert costs["smt_run"] == 0.6
+    assert costs["smt_run"] == 0.78
     assert costs["line_ns.llc"] == 45
     assert costs["demote_to"] == "C1E"
     with pytest.raises(TypeError):

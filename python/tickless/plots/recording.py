@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tickless._arrays import integer
 from tickless.errors import InvalidParameterError
 from tickless.plots.timeline import COLOURS, MANY, UNITS
-from tickless.recording import WAKEUP, Recording
+from tickless.recording import Recording
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,14 +127,14 @@ def _coloured(r: Recording, runs: Spans) -> list[tuple[str, Spans]]:
 
 def _wakeups(r: Recording, window: _Window, row: dict[int, int], ax: Any) -> bool:
     """Draw an arrow from waker to wakee, a triangle on one CPU; False if there are too many."""
-    inside = (r.kind == WAKEUP) & (r.t_ns >= window.start) & (r.t_ns <= window.end)
-    found = np.flatnonzero(inside)
-    if len(found) > MOST_ARROWS:
+    found, wakers = r.wakers()
+    inside = (r.t_ns[found] >= window.start) & (r.t_ns[found] <= window.end)
+    if np.count_nonzero(inside) > MOST_ARROWS:
         return False
     here = []
-    for i in found.tolist():
+    for i, waker in zip(found[inside].tolist(), wakers[inside].tolist(), strict=True):
         x = (int(r.t_ns[i]) - window.start) / window.ns
-        by, on = row[int(r.cpu[i])], row[int(r.b[i])]
+        by, on = row[waker], row[int(r.b[i])]
         if by == on:
             here.append((x, on + 0.4))
             continue
