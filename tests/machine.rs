@@ -100,7 +100,7 @@ fn prices_of_a_preset_are_its_own_or_the_start_values() {
     assert_eq!(skl.costs.poll_quantum, 7400);
     assert_eq!(skl.costs.demote_to, Some(2));
     assert_eq!((skl.costs.wake, skl.costs.switch), (350, 500));
-    assert_eq!(skl.costs.l2_flush_refill, 5120);
+    assert_eq!(skl.costs.l2_flush_refill, 1280);
     assert_eq!(skl.cache.l3_kib, 8192);
     assert_eq!(skl.bandwidth.socket_mbs, 28_000);
     assert_eq!(machine("48x-HASWELL-NUMA").costs.demote_to, Some(1));
@@ -219,7 +219,7 @@ fn counts_of_a_topology_change_together() {
 fn a_new_size_of_the_private_cache_changes_its_refill() {
     let m = machine("8x-SKYLAKE-UMA");
     let c = m.replace(&change("cache.l2_kib", Value::Int(512))).unwrap();
-    assert_eq!(c.costs.l2_flush_refill, 10_240);
+    assert_eq!(c.costs.l2_flush_refill, 2560);
 }
 
 #[test]
