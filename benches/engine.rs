@@ -4,7 +4,7 @@
 //! to 512 CPUs, whose price per event should grow less than twofold. Time is CPU time
 //! of this thread, and that of the whole run, set-up included. The peer, SimPy doing the same ping-pong, is in the Python benches.
 
-use tickless::engine::{self, Setup};
+use tickless::engine::{self, Setup, Span};
 use tickless::kernel::Kernel;
 use tickless::machine::{Machine, Value, presets};
 use tickless::rng::Seed;
@@ -58,7 +58,9 @@ fn line(name: &str, machine: &Machine, kernel: &str, pairs: i64, seconds: f64) {
     let mut events = 0;
     for seed in 0..3 {
         let start = cpu_seconds();
-        let outcome = engine::run(&setup, &Seed::new(&[seed]), &Watch::new()).expect("runs");
+        let span = Span { warmup: 0, window: plan.window };
+        let outcome =
+            engine::run_for(&setup, span, &Seed::new(&[seed]), &Watch::new()).expect("runs");
         best = best.min((cpu_seconds() - start) / outcome.events as f64);
         events = outcome.events;
     }
