@@ -3,16 +3,15 @@
 //!
 //! `cargo bench --bench sched` prints nanoseconds per operation: the minimum over many short
 //! batches, which a busy machine disturbs least; rates are those of the fastest of many runs.
-//! Words after `--` select lines that contain one of them: `-- tree` or `-- timeline/cfs/hogs`.
+//! Words after `--` select lines that contain one of them: `-- insert` or `-- timeline/cfs/hogs`.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
 
 use tickless::sched::{
-    ByDeadline, ByDeadlineWithSlices, ByVruntime, ByVruntimeWithDeadline, Class, Enqueue, Entities,
-    EventColumns, Loop, Op, Order, PathCosts, Policy, Program, Runqueue, Scene, Settings, Sleep,
-    TaskId, TaskSpec, Tree,
+    ByDeadline, ByVruntime, Class, Enqueue, Entities, EventColumns, Loop, Op, Order, PathCosts,
+    Policy, Program, Runqueue, Scene, Settings, Sleep, Sorted, TaskId, TaskSpec, Tree,
 };
 use tickless::watch::Watch;
 
@@ -96,10 +95,15 @@ fn btree_map(n: usize) -> Batch {
     })
 }
 
-fn tree<O: Order + 'static>(n: usize, set: fn(&mut Entities, TaskId, i64)) -> Batch {
+/// The tree whose shape the picks of August 2023 depend on.
+fn tree(n: usize) -> Batch {
     let mut plan = Plan::new(n);
     let mut tasks = Entities::new(&vec![TaskSpec::default(); n]);
-    let mut tree = Tree::<O>::default();
+    let mut tree = Tree::default();
+    let set = |tasks: &mut Entities, id, key: i64| {
+        tasks[id].vruntime = key;
+        tasks[id].deadline = key ^ 0x5a5a5;
+    };
     for i in 0..n {
         let id = TaskId(i as u32);
         set(&mut tasks, id, (i as i64) << 20);
@@ -113,6 +117,27 @@ fn tree<O: Order + 'static>(n: usize, set: fn(&mut Entities, TaskId, i64)) -> Ba
             tree.insert(&mut tasks, id);
         }
         black_box(tree.leftmost());
+    })
+}
+
+/// What the other policies have instead.
+fn sorted<O: Order + 'static>(n: usize, set: fn(&mut Entities, TaskId, i64)) -> Batch {
+    let mut plan = Plan::new(n);
+    let mut tasks = Entities::new(&vec![TaskSpec::default(); n]);
+    let mut waiting = Sorted::<O>::default();
+    for i in 0..n {
+        let id = TaskId(i as u32);
+        set(&mut tasks, id, (i as i64) << 20);
+        waiting.insert(&mut tasks, id);
+    }
+    Box::new(move || {
+        for &(i, key) in plan.batch() {
+            let id = TaskId(i as u32);
+            waiting.remove(&mut tasks, id);
+            set(&mut tasks, id, key);
+            waiting.insert(&mut tasks, id);
+        }
+        black_box(waiting.first());
     })
 }
 
@@ -324,48 +349,24 @@ fn lines() -> Vec<Line> {
         all.push(Line { what: format!("{policy:<11} {what}"), bar, kernel, build });
     };
     add("BTreeMap", "remove + insert", "", [""; 3], Box::new(btree_map));
-    let cut = "tree remove + insert";
+    let cut = "remove + insert";
     add(
         "cfs",
         cut,
         "1.0",
         ["36", "74", "111"],
-        Box::new(|n| tree::<ByVruntime>(n, |t, id, key| t[id].vruntime = key)),
+        Box::new(|n| sorted::<ByVruntime>(n, |t, id, key| t[id].vruntime = key)),
     );
-    add(
-        "eevdf",
-        cut,
-        "1.0",
-        ["50", "98", "136"],
-        Box::new(|n| {
-            tree::<ByVruntimeWithDeadline>(n, |t, id, key| {
-                t[id].vruntime = key;
-                t[id].deadline = key ^ 0x5a5a5;
-            })
-        }),
-    );
+    add("eevdf", "remove + insert, tree", "1.0", ["50", "98", "136"], Box::new(tree));
     add(
         "eevdf-7.2",
         cut,
         "1.0",
         ["53", "101", "139"],
         Box::new(|n| {
-            tree::<ByDeadline>(n, |t, id, key| {
+            sorted::<ByDeadline>(n, |t, id, key| {
                 t[id].deadline = key;
                 t[id].vruntime = key ^ 0x5a5a5;
-            })
-        }),
-    );
-    add(
-        "eevdf-7.2",
-        "tree remove + insert, own slices",
-        "1.0",
-        ["53", "101", "139"],
-        Box::new(|n| {
-            tree::<ByDeadlineWithSlices>(n, |t, id, key| {
-                t[id].deadline = key;
-                t[id].vruntime = key ^ 0x5a5a5;
-                t[id].slice = 1_000_000 + id.0 % 4 * 100_000;
             })
         }),
     );

@@ -41,8 +41,8 @@ use super::features::Feature;
 use super::order::{ByVruntime, before, earlier};
 use super::record::LATER_COLUMNS;
 use super::runqueue::{Common, Enqueue, Observed, Policy, Resched, Runqueue, Settings, Sleep};
+use super::sorted::Sorted;
 use super::timeline::On;
-use super::tree::Tree;
 use super::tunables::{
     IDLE_MIN_GRANULARITY, LATENCY, MIN_GRANULARITY, Tunable, WAKEUP_GRANULARITY,
 };
@@ -95,7 +95,7 @@ pub(super) const CFS_UNCAPPED: Policy = Policy {
 pub struct Cfs {
     rules: CfsRules,
     common: Common,
-    tree: Tree<ByVruntime>,
+    waiting: Sorted<ByVruntime>,
     /// Floor of the queue's virtual time, virtual ns; never moves back.
     min_vruntime: i64,
     /// Sum of the weights of all queued tasks, the running one included.
@@ -111,7 +111,7 @@ impl Cfs {
         Self {
             rules: CfsRules::new(settings.features, &settings.tunables, capped),
             common: Common::default(),
-            tree: Tree::default(),
+            waiting: Sorted::default(),
             min_vruntime: settings.first_vruntime,
             load: 0,
             next: None,
@@ -144,7 +144,7 @@ impl Cfs {
 
     fn refresh_min_vruntime(&mut self, tasks: &Entities) {
         let running = self.common.competing(tasks).map(|c| tasks[c].vruntime);
-        let waiting = self.tree.leftmost().map(|l| tasks[l].vruntime);
+        let waiting = self.waiting.first().map(|l| tasks[l].vruntime);
         let candidate = match (running, waiting) {
             (Some(r), Some(w)) => earlier(r, w),
             (Some(one), None) | (None, Some(one)) => one,
@@ -193,7 +193,7 @@ impl Cfs {
         self.charge(tasks, now);
         self.drop_hints(id);
         if self.common.curr != Some(id) {
-            self.tree.remove(tasks, id);
+            self.waiting.remove(tasks, id);
         }
         self.count_out(tasks, id);
     }
@@ -209,7 +209,7 @@ impl Cfs {
 
     fn choose(&self, tasks: &Entities) -> Option<TaskId> {
         let curr = self.common.competing(tasks);
-        let first = self.tree.leftmost();
+        let first = self.waiting.first();
         let first_of = |a: TaskId, b: TaskId| before(tasks[a].vruntime, tasks[b].vruntime);
         let left = match (curr, first) {
             (Some(c), Some(f)) if first_of(c, f) => c,
@@ -222,7 +222,7 @@ impl Cfs {
             let second = if curr == Some(left) {
                 first
             } else {
-                let after = Tree::<ByVruntime>::successor(tasks, left);
+                let after = self.waiting.second();
                 match (curr, after) {
                     (Some(c), Some(s)) if first_of(c, s) => Some(c),
                     (Some(c), None) => Some(c),
@@ -256,7 +256,7 @@ impl Runqueue for Cfs {
             }
         }
         self.count_in(tasks, id);
-        self.tree.insert(tasks, id);
+        self.waiting.insert(tasks, id);
     }
 
     fn wakeup_preempt(&mut self, tasks: &mut Entities, id: TaskId, how: Enqueue, now: i64) {
@@ -323,7 +323,7 @@ impl Runqueue for Cfs {
     fn tick(&mut self, tasks: &mut Entities, now: i64) {
         let Some(curr) = self.common.curr else { return };
         self.charge(tasks, now);
-        let Some(leftmost) = self.tree.leftmost() else { return };
+        let Some(leftmost) = self.waiting.first() else { return };
         let ledger = tasks.ledger(curr);
         let ran = ledger.sum_exec - ledger.prev_sum_exec;
         match self.rules.tick(&tasks[curr], ran, tasks[leftmost].vruntime, self.queue_load()) {
@@ -351,11 +351,11 @@ impl Runqueue for Cfs {
             return choice;
         }
         if let Some(curr) = self.common.competing(tasks) {
-            self.tree.insert(tasks, curr);
+            self.waiting.insert(tasks, curr);
         }
         self.common.curr = None;
         if let Some(id) = choice {
-            self.tree.remove(tasks, id);
+            self.waiting.remove(tasks, id);
             self.switch_in(tasks, id, now);
         }
         choice
@@ -394,7 +394,7 @@ impl Runqueue for Cfs {
                 self.common.ask(Resched::Now);
             }
         } else {
-            self.tree.insert(tasks, id);
+            self.waiting.insert(tasks, id);
             self.wakeup_preempt(tasks, id, Enqueue::Wake { sync: false }, now);
         }
     }

@@ -82,7 +82,7 @@ pub struct Entity {
     pub vruntime: i64,
     /// Virtual deadline, virtual ns; 0 under CFS.
     pub deadline: i64,
-    /// Smallest value of the subtree: deadlines under a vruntime order, vruntimes under a deadline order.
+    /// Earliest deadline of the subtree.
     pub(super) least: i64,
     /// Left and right subtree; under the O(1) scheduler the neighbours in a list.
     pub(super) child: [u32; 2],
@@ -94,10 +94,8 @@ pub struct Entity {
     pub inverse: u32,
     /// Slice asked for or given, ns.
     pub slice: u32,
-    /// Shortest slice in the subtree, ns.
-    pub(super) shortest: u32,
-    /// Longest slice in the subtree, ns.
-    pub(super) longest: u32,
+    /// Block and place in it, in a queue without a tree.
+    pub(super) seat: (u32, u32),
     /// Colour in the tree.
     pub(super) red: bool,
     /// Scheduling class.
@@ -141,8 +139,7 @@ impl Entity {
             weight: w.weight,
             inverse: w.inverse,
             slice: 0,
-            shortest: 0,
-            longest: 0,
+            seat: (0, 0),
             red: false,
             class: spec.class,
             nice: spec.nice,

@@ -16,6 +16,7 @@ mod order;
 mod program;
 mod record;
 mod runqueue;
+mod sorted;
 mod timeline;
 mod tree;
 mod tunables;
@@ -29,9 +30,7 @@ pub use operation::{
     CLASSES, Event, EventColumns, MAX_TASKS, MAX_TIME, OPERATIONS, Operation, TaskColumns,
     check_events, check_tasks, tasks_from_columns,
 };
-pub use order::{
-    ByDeadline, ByDeadlineWithSlices, ByVruntime, ByVruntimeWithDeadline, Order, before, earlier,
-};
+pub use order::{ByDeadline, ByVruntime, Order, before, earlier};
 pub use program::{
     OPS, Op, PathCosts, Program, ProgramColumns, check_programs, programs_from_columns,
 };
@@ -40,6 +39,7 @@ pub use runqueue::{
     Common, Enqueue, FIRST_VRUNTIME, MAX_CPUS, Observed, Pick, Policy, Resched, Runqueue, Settings,
     Sleep, TICK_RATES,
 };
+pub use sorted::Sorted;
 pub use timeline::{Loop, MAX_ROWS, Outcome, Scene};
 pub use tree::Tree;
 pub use tunables::{Tunable, Tunables, factor};

@@ -7,14 +7,14 @@
 //! relinked in the victim's place and takes its colour; the four textbook repairs follow. An equal
 //! key goes to the right.
 //!
-//! An [`Order`] says what the key is and what each node remembers about its subtree. The links
-//! live in the entities, so nothing is allocated, and a task is in at most one tree.
+//! The key is the virtual run time; each node knows the earliest deadline of its subtree. The links
+//! live in the entities, so nothing is allocated, and a task is in at most one tree. Policies that
+//! do not ask for the shape use [`Sorted`](super::Sorted), which is faster.
 
 use std::hint::select_unpredictable;
-use std::marker::PhantomData;
 
 use super::entity::{Entities, Entity, NIL, TaskId};
-use super::order::{Order, before};
+use super::order::{before, earlier};
 
 /// Left and right as an index into `child`.
 const LEFT: usize = 0;
@@ -22,17 +22,16 @@ const RIGHT: usize = 1;
 
 /// Root and extreme nodes of a tree whose links live in the arena.
 #[derive(Debug)]
-pub struct Tree<O> {
+pub struct Tree {
     root: u32,
     leftmost: u32,
     /// A task that has run is usually put back at the right end, which needs no descent.
     rightmost: u32,
-    order: PhantomData<fn() -> O>,
 }
 
-impl<O> Default for Tree<O> {
+impl Default for Tree {
     fn default() -> Self {
-        Self { root: NIL, leftmost: NIL, rightmost: NIL, order: PhantomData }
+        Self { root: NIL, leftmost: NIL, rightmost: NIL }
     }
 }
 
@@ -70,7 +69,7 @@ fn extreme(nodes: &[Entity], mut from: u32, side: usize) -> u32 {
     from
 }
 
-impl<O: Order> Tree<O> {
+impl Tree {
     /// Returns the root.
     #[inline]
     pub fn root(&self) -> Option<TaskId> {
@@ -95,12 +94,6 @@ impl<O: Order> Tree<O> {
         some(tasks[id].child[RIGHT])
     }
 
-    /// Returns what the whole tree remembers.
-    #[inline]
-    pub fn summary(&self, tasks: &Entities) -> Option<O::Summary> {
-        self.root().map(|r| O::stored(&tasks[r]))
-    }
-
     /// Returns the next entity in order.
     pub fn successor(tasks: &Entities, id: TaskId) -> Option<TaskId> {
         let id = id.link();
@@ -116,28 +109,6 @@ impl<O: Order> Tree<O> {
         some(above)
     }
 
-    /// Returns the first entity in order whose contribution passes; a set of entities must pass if
-    /// one of them does.
-    #[inline]
-    pub fn first_passing(
-        &self,
-        tasks: &Entities,
-        passes: impl Fn(O::Summary) -> bool,
-    ) -> Option<TaskId> {
-        let nodes = tasks.nodes();
-        let mut link = self.root;
-        while link != NIL {
-            let node = at(nodes, link);
-            let [left, right] = node.child;
-            let in_left = (left != NIL) & passes(O::stored(at(nodes, left)));
-            if !in_left & passes(O::own(node)) {
-                break;
-            }
-            link = select_unpredictable(in_left, left, right);
-        }
-        some(link)
-    }
-
     /// Calls `visit` for every entity in order.
     pub fn for_each(&self, tasks: &Entities, mut visit: impl FnMut(TaskId)) {
         let mut next = self.leftmost();
@@ -147,34 +118,17 @@ impl<O: Order> Tree<O> {
         }
     }
 
-    /// Returns the same tree with what another order remembers; both must sort alike.
-    pub fn remembering<P: Order>(self, tasks: &mut Entities) -> Tree<P> {
-        let Self { root, leftmost, rightmost, .. } = self;
-        Tree::<P>::recompute_all(tasks.nodes_mut(), root);
-        Tree { root, leftmost, rightmost, order: PhantomData }
-    }
-
-    /// Recomputes what the nodes of a subtree remember.
-    fn recompute_all(nodes: &mut [Entity], link: u32) {
-        if link != NIL {
-            for child in at(nodes, link).child {
-                Self::recompute_all(nodes, child);
-            }
-            Self::recompute(nodes, link);
-        }
-    }
-
     /// Inserts an entity that is in no tree; an equal key stays to its left.
     #[inline]
     pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
         let id = id.link();
         let nodes = tasks.nodes_mut();
         let node = at_mut(nodes, id);
-        let (key, own) = (O::key(node), O::own(node));
+        let (key, own) = (node.vruntime, node.deadline);
         node.child = [NIL; 2];
-        O::store(node, own);
+        node.least = own;
         let last = self.rightmost;
-        if last != NIL && !before(key, O::key(at(nodes, last))) {
+        if last != NIL && !before(key, at(nodes, last).vruntime) {
             Self::spread(nodes, last, own);
             self.rightmost = id;
             return self.link(nodes, id, last, RIGHT);
@@ -183,8 +137,8 @@ impl<O: Order> Tree<O> {
         let mut first = true;
         while link != NIL {
             let node = at_mut(nodes, link);
-            O::store(node, O::join(O::stored(node), own));
-            side = usize::from(!before(key, O::key(node)));
+            node.least = earlier(node.least, own);
+            side = usize::from(!before(key, node.vruntime));
             first &= side == LEFT;
             (parent, link) = (link, node.child[side]);
         }
@@ -214,17 +168,14 @@ impl<O: Order> Tree<O> {
 
     /// Adds a new node's own contribution upward; where nothing changes, nothing changes above.
     #[inline]
-    fn spread(nodes: &mut [Entity], mut link: u32, own: O::Summary) {
-        if size_of::<O::Summary>() == 0 {
-            return;
-        }
+    fn spread(nodes: &mut [Entity], mut link: u32, own: i64) {
         while link != NIL {
             let node = at_mut(nodes, link);
-            let joined = O::join(O::stored(node), own);
-            if joined == O::stored(node) {
+            let joined = earlier(node.least, own);
+            if joined == node.least {
                 return;
             }
-            O::store(node, joined);
+            node.least = joined;
             link = node.parent;
         }
     }
@@ -271,7 +222,7 @@ impl<O: Order> Tree<O> {
         let other = 1 - side;
         let inner = at(nodes, parent).child[other] == node;
         let above = at(nodes, grand).parent;
-        let whole = O::stored(at(nodes, grand));
+        let whole = at(nodes, grand).least;
         let on_side = at(nodes, node).child[side];
         let on_other = at(nodes, node).child[other];
         let beside = at(nodes, parent).child[other];
@@ -292,7 +243,7 @@ impl<O: Order> Tree<O> {
         e.child[side] = outer;
         e.child[other] = grand;
         e.parent = above;
-        O::store(e, whole);
+        e.least = whole;
         Self::recompute(nodes, outer);
         Self::recompute(nodes, grand);
         top
@@ -304,12 +255,12 @@ impl<O: Order> Tree<O> {
         let node = at(nodes, down);
         let (parent, up) = (node.parent, node.child[1 - side]);
         self.replace_child(nodes, parent, down, up);
-        let whole = O::stored(at(nodes, down));
+        let whole = at(nodes, down).least;
         let node = at_mut(nodes, up);
         let inner = node.child[side];
         node.parent = parent;
         node.child[side] = down;
-        O::store(node, whole);
+        node.least = whole;
         let node = at_mut(nodes, down);
         node.parent = up;
         node.child[1 - side] = inner;
@@ -328,32 +279,22 @@ impl<O: Order> Tree<O> {
     /// Recomputes what a node remembers from its children.
     #[inline]
     fn recompute(nodes: &mut [Entity], link: u32) {
-        if size_of::<O::Summary>() == 0 {
-            return;
-        }
         let node = at(nodes, link);
-        let ([left, right], own) = (node.child, O::own(node));
+        let ([left, right], own) = (node.child, node.deadline);
         // What is missing repeats the node itself, which changes nothing and saves two guesses.
-        O::store(at_mut(nodes, NIL), own);
-        let below = O::join(O::stored(at(nodes, left)), O::stored(at(nodes, right)));
-        O::store(at_mut(nodes, link), O::join(own, below));
+        at_mut(nodes, NIL).least = own;
+        let below = earlier(at(nodes, left).least, at(nodes, right).least);
+        at_mut(nodes, link).least = earlier(own, below);
     }
 
     /// Takes a contribution out, upward from `link`, until it does not matter or `end` is reached.
     #[inline]
-    fn withdraw(nodes: &mut [Entity], mut link: u32, end: u32, part: O::Summary) {
-        if size_of::<O::Summary>() == 0 {
-            return;
-        }
+    fn withdraw(nodes: &mut [Entity], mut link: u32, end: u32, part: i64) {
         // Whether it matters to the first, smallest set is hard to guess, and to the next ones not.
         while link != end {
-            let whole = O::stored(at(nodes, link));
             Self::recompute(nodes, link);
-            if O::TIES && O::stored(at(nodes, link)) == whole {
-                return;
-            }
             link = at(nodes, link).parent;
-            if !O::rests_on(O::stored(at(nodes, link)), part) {
+            if at(nodes, link).least != part {
                 return;
             }
         }
@@ -365,7 +306,7 @@ impl<O: Order> Tree<O> {
         let id = id.link();
         let nodes = tasks.nodes_mut();
         let node = at(nodes, id);
-        let (own, Entity { child: [left, right], parent, red, .. }) = (O::own(node), *node);
+        let (own, Entity { child: [left, right], parent, red, .. }) = (node.deadline, *node);
         if left != NIL && right != NIL {
             self.remove_inner(nodes, id);
             return;
@@ -400,18 +341,18 @@ impl<O: Order> Tree<O> {
             at_mut(nodes, heir).child[RIGHT] = right;
             at_mut(nodes, right).parent = heir;
         }
-        let whole = O::stored(at(nodes, victim));
+        let whole = at(nodes, victim).least;
         let node = at_mut(nodes, heir);
         node.child[LEFT] = left;
         node.parent = parent;
         node.red = red;
-        O::store(node, whole);
+        node.least = whole;
         at_mut(nodes, left).parent = heir;
         self.replace_child(nodes, parent, victim, heir);
         if hole != heir {
-            Self::withdraw(nodes, hole, heir, O::own(at(nodes, heir)));
+            Self::withdraw(nodes, hole, heir, at(nodes, heir).deadline);
         }
-        Self::withdraw(nodes, heir, NIL, O::own(at(nodes, victim)));
+        Self::withdraw(nodes, heir, NIL, at(nodes, victim).deadline);
         if orphan != NIL {
             at_mut(nodes, orphan).red = false;
         } else if !heir_red {
@@ -462,12 +403,7 @@ impl<O: Order> Tree<O> {
 #[cfg(test)]
 mod tests {
     use super::super::entity::TaskSpec;
-    use super::super::order::{
-        ByDeadline, ByDeadlineWithSlices, ByVruntime, ByVruntimeWithDeadline, earlier,
-    };
     use super::*;
-
-    type Deadlines = Tree<ByVruntimeWithDeadline>;
 
     /// Checks colours, black heights, links and summaries; returns the black height.
     fn check(tasks: &Entities, link: u32, parent: u32) -> usize {
@@ -499,7 +435,7 @@ mod tests {
     #[test]
     fn stays_balanced_and_sorted_under_random_insertions_and_removals() {
         let mut tasks = Entities::new(&vec![TaskSpec::default(); 200]);
-        let (mut tree, mut rng) = (Deadlines::default(), 1);
+        let (mut tree, mut rng) = (Tree::default(), 1);
         let mut inside = [false; 200];
         for _ in 0..5000 {
             let id = TaskId((next(&mut rng) % 200) as u32);
@@ -526,29 +462,9 @@ mod tests {
     }
 
     #[test]
-    fn another_order_remembers_what_was_there_before() {
-        let mut tasks = Entities::new(&[TaskSpec::default(); 50]);
-        let (mut tree, mut rng) = (Tree::<ByDeadline>::default(), 3);
-        for i in 0..50 {
-            let e = &mut tasks[TaskId(i)];
-            e.deadline = (next(&mut rng) % 1000) as i64;
-            e.slice = 1000 + (next(&mut rng) % 1000) as u32;
-            tree.insert(&mut tasks, TaskId(i));
-        }
-        let mut tree = tree.remembering::<ByDeadlineWithSlices>(&mut tasks);
-        for gone in 0..49 {
-            let slices = (gone..50).map(|i| tasks[TaskId(i)].slice);
-            let extremes = (slices.clone().min(), slices.max());
-            let (_, shortest, longest) = tree.summary(&tasks).unwrap();
-            assert_eq!((Some(shortest), Some(longest)), extremes);
-            tree.remove(&mut tasks, TaskId(gone));
-        }
-    }
-
-    #[test]
     fn equal_keys_keep_their_order_of_arrival() {
         let mut tasks = Entities::new(&[TaskSpec::default(); 9]);
-        let mut tree = Tree::<ByVruntime>::default();
+        let mut tree = Tree::default();
         for i in [4, 2, 7, 0, 8, 1] {
             tree.insert(&mut tasks, TaskId(i));
         }

@@ -46,7 +46,6 @@ mod virtual_time;
 
 use super::entity::{Class, Entities, TaskId};
 use super::features::{Feature, Features};
-use super::order::ByVruntimeWithDeadline;
 use super::record::LATER_COLUMNS;
 use super::runqueue::{
     Common, Enqueue, Observed, Pick, Policy, Resched, Runqueue, Settings, Sleep,
@@ -91,8 +90,6 @@ pub(super) const EEVDF_CURB: Policy = Policy {
     ..EEVDF
 };
 
-type Timeline = Tree<ByVruntimeWithDeadline>;
-
 /// One CPU's queue under EEVDF of August 2023.
 #[derive(Debug)]
 pub struct Eevdf {
@@ -101,7 +98,7 @@ pub struct Eevdf {
     base_slice: i64,
     tick: i64,
     common: Common,
-    tree: Timeline,
+    tree: Tree,
     /// Reference of virtual time, virtual ns; never moves back.
     min_vruntime: i64,
     /// Sum over the tree of (vruntime - min_vruntime) * weight.
@@ -119,7 +116,7 @@ impl Eevdf {
             base_slice: settings.tunables.get(&BASE_SLICE_2023),
             tick: settings.tick,
             common: Common::default(),
-            tree: Timeline::default(),
+            tree: Tree::default(),
             min_vruntime: settings.first_vruntime,
             sum_key_weight: 0,
             sum_weight: 0,

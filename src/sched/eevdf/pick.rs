@@ -3,11 +3,12 @@
 use std::hint::select_unpredictable;
 
 use super::virtual_time::Competitors;
-use super::{Eevdf, Timeline};
+use super::Eevdf;
 use crate::sched::entity::{Entities, NIL, TaskId};
 use crate::sched::features::Feature;
 use crate::sched::order::before;
 use crate::sched::runqueue::Pick;
+use crate::sched::tree::Tree;
 
 impl Eevdf {
     pub(super) fn is_protected(&self, tasks: &Entities, id: TaskId) -> bool {
@@ -63,17 +64,17 @@ impl Eevdf {
         let mut at = self.tree.root();
         while let Some(id) = at {
             if !self.is_eligible(all, &tasks[id]) {
-                at = Timeline::left(tasks, id);
+                at = Tree::left(tasks, id);
                 continue;
             }
-            let subtree = Timeline::left(tasks, id).map(|l| (tasks[l].least, l, true));
+            let subtree = Tree::left(tasks, id).map(|l| (tasks[l].least, l, true));
             let itself = (tasks[id].deadline, id, false);
             for found in subtree.into_iter().chain([itself]) {
                 if best.is_none_or(|b| before(found.0, b.0)) {
                     best = Some(found);
                 }
             }
-            at = Timeline::right(tasks, id);
+            at = Tree::right(tasks, id);
         }
         let (deadline, id, is_subtree) = best?;
         if is_subtree { Self::holder(tasks, id, deadline) } else { Some(id) }
@@ -82,10 +83,10 @@ impl Eevdf {
     /// Returns the first entity in order below `id` that has the subtree's earliest deadline.
     fn holder(tasks: &Entities, mut id: TaskId, deadline: i64) -> Option<TaskId> {
         loop {
-            match Timeline::left(tasks, id) {
+            match Tree::left(tasks, id) {
                 Some(left) if tasks[left].least == deadline => id = left,
                 _ if tasks[id].deadline == deadline => return Some(id),
-                _ => id = Timeline::right(tasks, id)?,
+                _ => id = Tree::right(tasks, id)?,
             }
         }
     }

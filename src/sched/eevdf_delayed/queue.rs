@@ -2,12 +2,13 @@
 
 use std::marker::PhantomData;
 
-use super::slices::Timeline;
+use super::slices::Slices;
 use super::{Kernel, Version};
 use crate::sched::entity::{Entities, Entity, TaskId};
 use crate::sched::features::{Feature, Features};
-use crate::sched::order::before;
+use crate::sched::order::{ByDeadline, before};
 use crate::sched::runqueue::{Common, Settings};
+use crate::sched::sorted::Sorted;
 use crate::sched::tunables::BASE_SLICE;
 use crate::sched::weights;
 
@@ -21,7 +22,9 @@ pub(in crate::sched) struct Queue<K> {
     pub common: Common,
     /// Competitors with a slice of their own; without any, all slices are the base slice.
     custom: u32,
-    tree: Timeline,
+    waiting: Sorted<ByDeadline>,
+    /// Slices of the waiting tasks.
+    slices: Slices,
     /// Reference Z of virtual time, virtual ns; moves to V whenever the kernel evaluates V.
     pub zero_vruntime: i64,
     /// Sum over the tree of (vruntime - Z) * weight.
@@ -46,7 +49,8 @@ impl<K: Kernel> Queue<K> {
             tick: settings.tick,
             common: Common::default(),
             custom: 0,
-            tree: Timeline::default(),
+            waiting: Sorted::default(),
+            slices: Slices::default(),
             zero_vruntime: settings.first_vruntime,
             sum_key_weight: 0,
             sum_weight: 0,
@@ -127,17 +131,25 @@ impl<K: Kernel> Queue<K> {
         self.eligible_at(self.competitors(tasks), tasks[id].vruntime)
     }
 
+    /// Returns the slice if it was asked for.
+    #[inline]
+    fn own_slice(e: &Entity) -> Option<u32> {
+        e.custom_slice.then_some(e.slice)
+    }
+
     #[inline]
     pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
         let (key, weight) = (self.key(&tasks[id]), self.weight(&tasks[id]));
         self.sum_key_weight = self.sum_key_weight.wrapping_add(key.wrapping_mul(weight));
         self.sum_weight += weight;
-        self.tree.insert(tasks, id);
+        self.waiting.insert(tasks, id);
+        self.slices.add(Self::own_slice(&tasks[id]));
     }
 
     #[inline]
     pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
-        self.tree.remove(tasks, id);
+        self.waiting.remove(tasks, id);
+        self.slices.take(Self::own_slice(&tasks[id]));
         let (key, weight) = (self.key(&tasks[id]), self.weight(&tasks[id]));
         self.sum_key_weight = self.sum_key_weight.wrapping_sub(key.wrapping_mul(weight));
         self.sum_weight -= weight;
@@ -148,7 +160,6 @@ impl<K: Kernel> Queue<K> {
     pub fn count_in(&mut self, tasks: &mut Entities, id: TaskId) {
         if tasks[id].custom_slice {
             self.custom += 1;
-            self.tree.look_after_slices(tasks);
         }
         self.common.count_in(tasks, id);
     }
@@ -173,7 +184,7 @@ impl<K: Kernel> Queue<K> {
         let own = tasks[also].slice;
         let mut extremes = (own, own);
         let running = self.common.competing(tasks).map(|c| (tasks[c].slice, tasks[c].slice));
-        for (shortest, longest) in self.tree.slices(tasks).into_iter().chain(running) {
+        for (shortest, longest) in self.slices.extremes(self.base_slice as u32).into_iter().chain(running) {
             extremes = (extremes.0.min(shortest), extremes.1.max(longest));
         }
         (i64::from(extremes.0), i64::from(extremes.1))
@@ -251,7 +262,7 @@ impl<K: Kernel> Queue<K> {
 
     /// Returns the only competitor.
     pub fn lone(&self, tasks: &Entities) -> Option<TaskId> {
-        self.common.competing(tasks).or(self.tree.leftmost())
+        self.common.competing(tasks).or(self.waiting.first())
     }
 
     /// Returns the running task if it competes and is eligible, and the best by deadline of it and
@@ -274,15 +285,15 @@ impl<K: Kernel> Queue<K> {
             (Some(r), Some(b)) if before(tasks[r].deadline, tasks[b].deadline) => runner,
             (_, Some(_)) => best,
             (Some(_), None) => runner,
-            (None, None) => self.tree.leftmost().or(self.common.competing(tasks)),
+            (None, None) => self.waiting.first().or(self.common.competing(tasks)),
         }
     }
 
     fn first_eligible(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
-        let first = self.tree.leftmost()?;
+        let first = self.waiting.first()?;
         if self.eligible_at(all, tasks[first].vruntime) {
             return Some(first);
         }
-        self.tree.first_passing(tasks, |vruntime| self.eligible_at(all, vruntime))
+        self.waiting.first_passing(|vruntime| self.eligible_at(all, vruntime))
     }
 }

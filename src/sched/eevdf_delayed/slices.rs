@@ -1,76 +1,74 @@
-//! The tree of waiting tasks, which looks after slices from the first task with one of its own on.
+//! Slices of the waiting tasks: the shortest and the longest, at any time.
 //!
-//! Few queues ever see such a task, and keeping the extremes costs a good part of an insertion. A
-//! queue that has seen one keeps them for good, so that nothing is ever done twice.
+//! Most queues never see a task with a slice of its own, and those that do see few different ones,
+//! so that a sorted list of the different slices with their counts is short.
 
-use crate::sched::entity::{Entities, TaskId};
-use crate::sched::order::{ByDeadline, ByDeadlineWithSlices};
-use crate::sched::tree::Tree;
-
-/// Waiting tasks in the order of their deadlines.
-#[derive(Debug)]
-pub(super) enum Timeline {
-    /// All slices have been equal so far.
-    Equal(Tree<ByDeadline>),
-    /// Some task has had a slice of its own.
-    Own(Tree<ByDeadlineWithSlices>),
+/// How many tasks wait with which slice.
+#[derive(Debug, Default)]
+pub(super) struct Slices {
+    /// Tasks with a slice of their own: slice in ns and how many have it, sorted.
+    own: Vec<(u32, u32)>,
+    /// Tasks with the base slice.
+    base: u32,
 }
 
-impl Default for Timeline {
-    fn default() -> Self {
-        Self::Equal(Tree::default())
-    }
-}
-
-impl Timeline {
-    /// From now on the extreme slices are known.
-    pub fn look_after_slices(&mut self, tasks: &mut Entities) {
-        if let Self::Equal(tree) = self {
-            *self = Self::Own(std::mem::take(tree).remembering(tasks));
+impl Slices {
+    /// Counts a task in; `own` is its slice if it is not the base slice.
+    #[inline]
+    pub fn add(&mut self, own: Option<u32>) {
+        let Some(slice) = own else {
+            self.base += 1;
+            return;
+        };
+        match self.own.binary_search_by_key(&slice, |&(slice, _)| slice) {
+            Ok(at) => self.own[at].1 += 1,
+            Err(at) => self.own.insert(at, (slice, 1)),
         }
     }
 
-    /// Returns the shortest and the longest slice, ns, once they are looked after and not empty.
-    pub fn slices(&self, tasks: &Entities) -> Option<(u32, u32)> {
-        match self {
-            Self::Equal(_) => None,
-            Self::Own(tree) => {
-                tree.summary(tasks).map(|(_, shortest, longest)| (shortest, longest))
+    /// Counts a task out that was counted in with the same slice.
+    #[inline]
+    pub fn take(&mut self, own: Option<u32>) {
+        let Some(slice) = own else {
+            self.base -= 1;
+            return;
+        };
+        if let Ok(at) = self.own.binary_search_by_key(&slice, |&(slice, _)| slice) {
+            self.own[at].1 -= 1;
+            if self.own[at].1 == 0 {
+                self.own.remove(at);
             }
         }
     }
 
-    #[inline]
-    pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
-        match self {
-            Self::Equal(tree) => tree.insert(tasks, id),
-            Self::Own(tree) => tree.insert(tasks, id),
-        }
+    /// Returns the shortest and the longest slice, ns, if any task waits.
+    pub fn extremes(&self, base_slice: u32) -> Option<(u32, u32)> {
+        let base = (self.base > 0).then_some(base_slice);
+        let shortest = self.own.first().map(|&(slice, _)| slice).into_iter().chain(base).min()?;
+        let longest = self.own.last().map(|&(slice, _)| slice).into_iter().chain(base).max()?;
+        Some((shortest, longest))
     }
+}
 
-    #[inline]
-    pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
-        match self {
-            Self::Equal(tree) => tree.remove(tasks, id),
-            Self::Own(tree) => tree.remove(tasks, id),
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Returns the first task by deadline whose virtual run time passes, given that a time passes
-    /// if a later one does.
-    #[inline]
-    pub fn first_passing(&self, tasks: &Entities, passes: impl Fn(i64) -> bool) -> Option<TaskId> {
-        match self {
-            Self::Equal(tree) => tree.first_passing(tasks, passes),
-            Self::Own(tree) => tree.first_passing(tasks, |(least, ..)| passes(least)),
+    #[test]
+    fn the_extremes_are_those_of_the_tasks_that_are_left() {
+        let mut slices = Slices::default();
+        assert_eq!(slices.extremes(700), None);
+        slices.add(None);
+        for slice in [300, 900, 300] {
+            slices.add(Some(slice));
         }
-    }
-
-    #[inline]
-    pub fn leftmost(&self) -> Option<TaskId> {
-        match self {
-            Self::Equal(tree) => tree.leftmost(),
-            Self::Own(tree) => tree.leftmost(),
-        }
+        assert_eq!(slices.extremes(700), Some((300, 900)));
+        slices.take(Some(900));
+        slices.take(Some(300));
+        assert_eq!(slices.extremes(700), Some((300, 700)));
+        slices.take(Some(300));
+        assert_eq!(slices.extremes(700), Some((700, 700)));
+        slices.take(None);
+        assert_eq!(slices.extremes(700), None);
     }
 }
