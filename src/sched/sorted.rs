@@ -1,0 +1,416 @@
+//! Waiting tasks sorted by a key, in blocks: for policies whose choice depends on the order alone.
+//!
+//! A tree of single tasks costs a hard guess and a cache line at every level. Here up to [`BLOCK`]
+//! tasks share a block: their keys lie side by side, so that counting the smaller ones finds the
+//! place of a new one without a branch, and a row of bytes says which comes when, so that little
+//! moves. Blocks are sorted as well, each with a limit that its keys do not pass. An equal key goes
+//! behind. A queue of a few tasks is one block; a block that runs full is halved, or continued by
+//! an empty one if the new task comes last.
+//!
+//! The key of a waiting task and what it contributes must not change.
+
+use std::hint::select_unpredictable;
+
+use super::entity::{Entities, TaskId};
+use super::order::{Order, before};
+
+/// Tasks in a block.
+const BLOCK: usize = 64;
+
+/// Up to this many blocks it is faster to look at all limits than to search among them.
+const FEW: usize = 64;
+
+/// Places in a block by rank: bytes in words, since whole words shift without a loop over bytes.
+#[derive(Debug, Clone, Copy)]
+struct Ranks([u64; BLOCK / 8]);
+
+/// A word of eight equal bytes.
+#[inline]
+fn bytes(byte: usize) -> u64 {
+    byte as u64 * 0x0101_0101_0101_0101
+}
+
+/// Returns a word with the highest bit set in every byte that is zero in `word`.
+#[inline]
+fn zero_bytes(word: u64) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    !(((word & LOW) + LOW) | word | LOW)
+}
+
+impl Ranks {
+    /// Returns the ones in word `i` that cover the ranks below `rank`.
+    #[inline]
+    fn below(rank: usize, i: usize) -> u64 {
+        let bits = (8 * rank).saturating_sub(64 * i) as u32;
+        1u64.checked_shl(bits).unwrap_or(0).wrapping_sub(1)
+    }
+
+    #[inline]
+    fn place(&self, rank: usize) -> usize {
+        (self.0[rank / 8] >> (rank % 8 * 8)) as usize & 0xff
+    }
+
+    /// Inserts a place at a rank of `len`; all words up to the last are treated alike, since where
+    /// the rank lies is hard to guess.
+    #[inline]
+    fn insert(&mut self, rank: usize, place: usize, len: usize) {
+        let mut carry = 0;
+        for (i, word) in self.0[..=len / 8].iter_mut().enumerate() {
+            let (old, stay) = (*word, Self::below(rank, i));
+            let moved = (old << 8 | carry) & !Self::below(rank + 1, i);
+            *word = old & stay | bytes(place) & !stay & Self::below(rank + 1, i) | moved;
+            carry = old >> 56;
+        }
+    }
+
+    /// Removes `place` of `len` and gives its number to the last place.
+    #[inline]
+    fn remove(&mut self, place: usize, len: usize) {
+        let last = len - 1;
+        let words = &mut self.0[..=last / 8];
+        let mut rank = 0;
+        for (i, &word) in words.iter().enumerate() {
+            let found = zero_bytes(word ^ bytes(place));
+            let here = 8 * i + found.trailing_zeros() as usize / 8;
+            rank = select_unpredictable(found != 0 && here < len, here, rank);
+        }
+        let renamed = bytes(place) ^ bytes(last);
+        let mut carry = 0;
+        for (i, word) in words.iter_mut().enumerate().rev() {
+            let stay = Self::below(rank, i);
+            let new = *word & stay | (*word >> 8 | carry) & !stay;
+            carry = *word << 56;
+            let found = zero_bytes(new ^ bytes(last)) >> 7;
+            *word = new ^ renamed & (found * 0xff);
+        }
+    }
+}
+
+/// Tasks whose keys are neighbours.
+#[derive(Debug)]
+struct Block<S> {
+    len: usize,
+    /// Places of the columns below in the order of keys.
+    ranks: Ranks,
+    keys: [i64; BLOCK],
+    parts: [S; BLOCK],
+    ids: [TaskId; BLOCK],
+    /// What all its tasks contribute together; meaningless when empty.
+    whole: S,
+}
+
+impl<S: Copy + Default + PartialEq> Block<S> {
+    fn new() -> Self {
+        Self {
+            len: 0,
+            ranks: Ranks([0; BLOCK / 8]),
+            keys: [0; BLOCK],
+            parts: [S::default(); BLOCK],
+            ids: [TaskId(0); BLOCK],
+            whole: S::default(),
+        }
+    }
+
+    /// Returns how many keys come before a new one.
+    #[inline]
+    fn rank(&self, key: i64) -> usize {
+        // The sign bit of the difference, summed up: many at a time.
+        let after: u64 =
+            self.keys[..self.len].iter().map(|k| key.wrapping_sub(*k) as u64 >> 63).sum();
+        self.len - after as usize
+    }
+
+    /// Adds a task at a rank; the block is not full. Returns its place.
+    #[inline]
+    fn insert(&mut self, rank: usize, key: i64, part: S, id: TaskId) -> usize {
+        let place = self.len;
+        self.keys[place] = key;
+        self.parts[place] = part;
+        self.ids[place] = id;
+        self.ranks.insert(rank, place, place);
+        self.len += 1;
+        place
+    }
+
+    /// Takes out what lies at a place, where the last of the columns moves; returns that task.
+    #[inline]
+    fn remove(&mut self, place: usize) -> TaskId {
+        self.ranks.remove(place, self.len);
+        self.len -= 1;
+        let last = self.len;
+        self.keys[place] = self.keys[last];
+        self.parts[place] = self.parts[last];
+        self.ids[place] = self.ids[last];
+        self.ids[place]
+    }
+
+    /// Returns the task at a rank.
+    #[inline]
+    fn at(&self, rank: usize) -> Option<TaskId> {
+        (rank < self.len).then(|| self.ids[self.ranks.place(rank)])
+    }
+}
+
+/// Waiting tasks in the order of their keys.
+#[derive(Debug)]
+pub struct Sorted<O: Order> {
+    /// In no particular order; those in `free` are empty.
+    blocks: Vec<Block<O::Part>>,
+    free: Vec<u32>,
+    /// The blocks in use, in order.
+    rows: Vec<u32>,
+    /// For each of them but the last the key that none in it and before it exceeds.
+    limits: Vec<i64>,
+    first: Option<TaskId>,
+}
+
+impl<O: Order> Default for Sorted<O> {
+    fn default() -> Self {
+        Self { blocks: vec![], free: vec![], rows: vec![], limits: vec![], first: None }
+    }
+}
+
+impl<O: Order> Sorted<O> {
+    /// Returns the task with the smallest key, the oldest among equals.
+    #[inline]
+    pub fn first(&self) -> Option<TaskId> {
+        self.first
+    }
+
+    /// Returns the task that follows the first.
+    #[inline]
+    pub fn second(&self) -> Option<TaskId> {
+        let block = self.block(0)?;
+        match block.at(1) {
+            None => self.block(1)?.at(0),
+            second => second,
+        }
+    }
+
+    /// Returns the first task in order whose part passes; a whole must pass if one of its parts
+    /// does.
+    #[inline]
+    pub fn first_passing(&self, passes: impl Fn(O::Part) -> bool) -> Option<TaskId> {
+        self.rows.iter().map(|&at| &self.blocks[at as usize]).find_map(|block| {
+            let mut ranks = 0..if passes(block.whole) { block.len } else { 0 };
+            let rank = ranks.find(|&rank| passes(block.parts[block.ranks.place(rank)]))?;
+            block.at(rank)
+        })
+    }
+
+    /// Calls `visit` for every task in order.
+    pub fn for_each(&self, mut visit: impl FnMut(TaskId)) {
+        for &at in &self.rows {
+            let block = &self.blocks[at as usize];
+            (0..block.len).filter_map(|rank| block.at(rank)).for_each(&mut visit);
+        }
+    }
+
+    /// Inserts a task that does not wait here; equal keys stay in front of it.
+    #[inline]
+    pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
+        let (key, part) = (O::key(&tasks[id]), O::part(&tasks[id]));
+        let mut row = self.row(key);
+        let full = self.rows.get(row).is_none_or(|&at| self.blocks[at as usize].len == BLOCK);
+        if full {
+            row = self.make_room(tasks, row, key);
+        }
+        let at = self.rows[row];
+        let block = &mut self.blocks[at as usize];
+        let rank = block.rank(key);
+        block.whole = if block.len == 0 { part } else { O::join(block.whole, part) };
+        let place = block.insert(rank, key, part, id);
+        tasks[id].seat = (at, place as u32);
+        if (row == 0) & (rank == 0) {
+            self.first = Some(id);
+        }
+    }
+
+    /// Removes a task that waits here.
+    #[inline]
+    pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
+        let (at, place) = tasks[id].seat;
+        let part = O::part(&tasks[id]);
+        let block = &mut self.blocks[at as usize];
+        let moved = block.remove(place as usize);
+        tasks[moved].seat = (at, place);
+        if block.len == 0 {
+            self.give_back(at);
+        } else if O::rests_on(block.whole, part) {
+            Self::sum_up(block);
+        }
+        if self.first == Some(id) {
+            self.first = self.block(0).and_then(|block| block.at(0));
+        }
+    }
+
+    fn block(&self, row: usize) -> Option<&Block<O::Part>> {
+        self.rows.get(row).map(|&at| &self.blocks[at as usize])
+    }
+
+    /// Returns the row a new key belongs to.
+    #[inline]
+    fn row(&self, key: i64) -> usize {
+        if self.limits.len() > FEW {
+            return self.limits.partition_point(|&limit| !before(key, limit));
+        }
+        let after: u64 =
+            self.limits.iter().map(|limit| key.wrapping_sub(*limit) as u64 >> 63).sum();
+        self.limits.len() - after as usize
+    }
+
+    /// Makes a full or missing row take one more and returns the row the key belongs to then.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, tasks: &mut Entities, row: usize, key: i64) -> usize {
+        let new = self.take_block();
+        let Some(&at) = self.rows.get(row) else {
+            self.rows.push(new);
+            return row;
+        };
+        let old = &self.blocks[at as usize];
+        let is_last = row + 1 == self.rows.len();
+        let kept = if is_last && old.rank(key) == BLOCK { BLOCK } else { BLOCK / 2 };
+        let places = (0..BLOCK).map(|rank| old.ranks.place(rank));
+        let all: Vec<_> = places.map(|p| (old.keys[p], old.parts[p], old.ids[p])).collect();
+        for (at, half) in [(at, &all[..kept]), (new, &all[kept..])] {
+            let block = &mut self.blocks[at as usize];
+            *block = Block::new();
+            for (rank, &(key, part, id)) in half.iter().enumerate() {
+                let place = block.insert(rank, key, part, id);
+                tasks[id].seat = (at, place as u32);
+            }
+            Self::sum_up(block);
+        }
+        self.rows.insert(row + 1, new);
+        self.limits.insert(row, all[kept - 1].0);
+        row + usize::from(!before(key, self.limits[row]))
+    }
+
+    /// Recomputes what a block contributes.
+    fn sum_up(block: &mut Block<O::Part>) {
+        if let Some((&first, others)) = block.parts[..block.len].split_first() {
+            block.whole = others.iter().fold(first, |whole, &part| O::join(whole, part));
+        }
+    }
+
+    fn take_block(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.blocks.push(Block::new());
+            self.blocks.len() as u32 - 1
+        })
+    }
+
+    /// Takes an empty block out of the order; the last one stays, since it will be filled again.
+    fn give_back(&mut self, at: u32) {
+        if self.rows.len() == 1 {
+            return;
+        }
+        if let Some(row) = self.rows.iter().position(|&other| other == at) {
+            self.rows.remove(row);
+            // Keys up to a lost limit now belong to the next row.
+            self.limits.remove(row.min(self.limits.len() - 1));
+            self.free.push(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::entity::TaskSpec;
+    use super::super::order::{ByDeadline, earlier};
+    use super::*;
+
+    const TASKS: u32 = 1000;
+
+    /// What the queue should be: all tasks in order of arrival, sorted by a stable sort.
+    fn expected(tasks: &Entities, arrived: &[TaskId]) -> Vec<TaskId> {
+        let mut all = arrived.to_vec();
+        all.sort_by(|&a, &b| tasks[a].deadline.wrapping_sub(tasks[b].deadline).cmp(&0));
+        all
+    }
+
+    fn check(queue: &Sorted<ByDeadline>, tasks: &Entities, arrived: &[TaskId]) {
+        let mut seen = vec![];
+        queue.for_each(|id| seen.push(id));
+        let expected = expected(tasks, arrived);
+        assert_eq!(seen, expected);
+        assert_eq!(queue.first(), expected.first().copied());
+        assert_eq!(queue.second(), expected.get(1).copied());
+        let blocks = queue.rows.iter().map(|&at| &queue.blocks[at as usize]);
+        assert!(queue.rows.len() == 1 || blocks.clone().all(|block| block.len > 0));
+        for block in blocks.filter(|block| block.len > 0) {
+            let parts = (0..block.len).map(|i| tasks[block.ids[i]].vruntime);
+            assert_eq!(Some(block.whole), parts.reduce(earlier));
+        }
+        let some = i64::MAX.wrapping_add(300);
+        let passing = expected.iter().find(|&&id| !before(some, tasks[id].vruntime));
+        assert_eq!(queue.first_passing(|v| !before(some, v)), passing.copied());
+    }
+
+    /// Inserts and removes tasks; `steps` are task numbers and deadlines.
+    fn run(steps: &[(u32, i64)], often: usize) {
+        let mut tasks = Entities::new(&vec![TaskSpec::default(); TASKS as usize]);
+        let (mut queue, mut arrived) = (Sorted::<ByDeadline>::default(), Vec::<TaskId>::new());
+        for (i, &(id, deadline)) in steps.iter().enumerate() {
+            let id = TaskId(id % TASKS);
+            if let Some(at) = arrived.iter().position(|&other| other == id) {
+                arrived.remove(at);
+                queue.remove(&mut tasks, id);
+            } else {
+                // Around the wrap.
+                tasks[id].deadline = i64::MAX.wrapping_add(deadline);
+                tasks[id].vruntime = i64::MAX.wrapping_add(deadline.wrapping_mul(77) % 1000);
+                arrived.push(id);
+                queue.insert(&mut tasks, id);
+            }
+            if i % often == 0 {
+                check(&queue, &tasks, &arrived);
+            }
+        }
+        check(&queue, &tasks, &arrived);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn a_few_tasks_are_kept_in_order(
+            steps in prop::collection::vec((0u32..20, -8i64..8), 0..400),
+        ) {
+            run(&steps, 1);
+        }
+
+        #[test]
+        fn many_tasks_are_kept_in_order(
+            steps in prop::collection::vec((any::<u32>(), -3000i64..3000), 0..3000),
+        ) {
+            run(&steps, 100);
+        }
+
+        #[test]
+        fn many_equal_keys_are_kept_in_order_of_arrival(
+            steps in prop::collection::vec((any::<u32>(), -2i64..2), 0..3000),
+        ) {
+            run(&steps, 100);
+        }
+    }
+
+    #[test]
+    fn keys_that_only_rise_fill_the_blocks() {
+        let mut tasks = Entities::new(&vec![TaskSpec::default(); TASKS as usize]);
+        let mut queue = Sorted::<ByDeadline>::default();
+        for i in 0..TASKS {
+            tasks[TaskId(i)].deadline = i64::from(i);
+            queue.insert(&mut tasks, TaskId(i));
+        }
+        assert_eq!(queue.rows.len(), TASKS.div_ceil(BLOCK as u32) as usize);
+        for i in 0..TASKS {
+            assert_eq!(queue.first(), Some(TaskId(i)));
+            queue.remove(&mut tasks, TaskId(i));
+        }
+        assert_eq!((queue.first(), queue.rows.len()), (None, 1));
+    }
+}
