@@ -26,8 +26,6 @@ pub trait Order: Debug {
     fn part(e: &Entity) -> Self::Part;
     /// Joins two disjoint sets.
     fn join(a: Self::Part, b: Self::Part) -> Self::Part;
-    /// Whether taking a task that contributed `part` out of a set may change `whole`.
-    fn rests_on(whole: Self::Part, part: Self::Part) -> bool;
 }
 
 /// Sorted by virtual run time, nothing known about sets: CFS.
@@ -42,10 +40,6 @@ impl Order for ByVruntime {
     }
     fn part(_: &Entity) {}
     fn join((): (), (): ()) {}
-    #[inline]
-    fn rests_on((): (), (): ()) -> bool {
-        false
-    }
 }
 
 /// Sorted by deadline, with the least virtual run time of a set: EEVDF from 6.6 on.
@@ -65,9 +59,5 @@ impl Order for ByDeadline {
     #[inline]
     fn join(a: i64, b: i64) -> i64 {
         earlier(a, b)
-    }
-    #[inline]
-    fn rests_on(whole: i64, part: i64) -> bool {
-        whole == part
     }
 }

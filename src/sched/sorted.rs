@@ -2,10 +2,10 @@
 //!
 //! A tree of single tasks costs a hard guess and a cache line at every level. Here up to [`BLOCK`]
 //! tasks share a block: their keys lie side by side, so that counting the smaller ones finds the
-//! place of a new one without a branch, and a row of bytes says which comes when, so that little
-//! moves. Blocks are sorted as well, each with a limit that its keys do not pass. An equal key goes
-//! behind. A queue of a few tasks is one block; a block that runs full is halved, or continued by
-//! an empty one if the new task comes last.
+//! place of a new one without a guess, and a row of bytes says which comes when, so that little
+//! moves. Blocks are sorted as well: rows of limits and of what each block contributes are looked
+//! through in the same way. An equal key goes behind. A queue of a few tasks is one block; a block
+//! that runs full is halved, or continued by an empty one if the new task comes last.
 //!
 //! The key of a waiting task and what it contributes must not change.
 
@@ -15,10 +15,10 @@ use super::entity::{Entities, TaskId};
 use super::order::{Order, before};
 
 /// Tasks in a block.
-const BLOCK: usize = 64;
+const BLOCK: usize = 32;
 
 /// Up to this many blocks it is faster to look at all limits than to search among them.
-const FEW: usize = 64;
+const FEW: usize = 128;
 
 /// Places in a block by rank: bytes in words, since whole words shift without a loop over bytes.
 #[derive(Debug, Clone, Copy)]
@@ -50,15 +50,14 @@ impl Ranks {
         (self.0[rank / 8] >> (rank % 8 * 8)) as usize & 0xff
     }
 
-    /// Inserts a place at a rank of `len`; all words up to the last are treated alike, since where
-    /// the rank lies is hard to guess.
+    /// Inserts a place at a rank of `len`; all words in use are treated alike, since where the rank
+    /// lies is hard to guess.
     #[inline]
     fn insert(&mut self, rank: usize, place: usize, len: usize) {
         let mut carry = 0;
         for (i, word) in self.0[..=len / 8].iter_mut().enumerate() {
-            let (old, stay) = (*word, Self::below(rank, i));
-            let moved = (old << 8 | carry) & !Self::below(rank + 1, i);
-            *word = old & stay | bytes(place) & !stay & Self::below(rank + 1, i) | moved;
+            let (old, before, upto) = (*word, Self::below(rank, i), Self::below(rank + 1, i));
+            *word = old & before | bytes(place) & upto & !before | (old << 8 | carry) & !upto;
             carry = old >> 56;
         }
     }
@@ -95,8 +94,14 @@ struct Block<S> {
     keys: [i64; BLOCK],
     parts: [S; BLOCK],
     ids: [TaskId; BLOCK],
-    /// What all its tasks contribute together; meaningless when empty.
-    whole: S,
+    /// Which row it is in the order of blocks.
+    row: usize,
+}
+
+/// Returns 1 if `key` comes before `other`, else 0, by the sign of the wrapped difference.
+#[inline]
+fn is_before(key: i64, other: i64) -> u64 {
+    key.wrapping_sub(other) as u64 >> 63
 }
 
 impl<S: Copy + Default + PartialEq> Block<S> {
@@ -107,16 +112,14 @@ impl<S: Copy + Default + PartialEq> Block<S> {
             keys: [0; BLOCK],
             parts: [S::default(); BLOCK],
             ids: [TaskId(0); BLOCK],
-            whole: S::default(),
+            row: 0,
         }
     }
 
-    /// Returns how many keys come before a new one.
+    /// Returns how many keys a new one comes behind.
     #[inline]
     fn rank(&self, key: i64) -> usize {
-        // The sign bit of the difference, summed up: many at a time.
-        let after: u64 =
-            self.keys[..self.len].iter().map(|k| key.wrapping_sub(*k) as u64 >> 63).sum();
+        let after: u64 = self.keys[..self.len].iter().map(|&other| is_before(key, other)).sum();
         self.len - after as usize
     }
 
@@ -144,6 +147,14 @@ impl<S: Copy + Default + PartialEq> Block<S> {
         self.ids[place]
     }
 
+    /// Returns what its tasks contribute together.
+    fn sum_up<O: Order<Part = S>>(&self) -> S {
+        let Some((&first, others)) = self.parts[..self.len].split_first() else {
+            return S::default();
+        };
+        others.iter().fold(first, |whole, &part| O::join(whole, part))
+    }
+
     /// Returns the task at a rank.
     #[inline]
     fn at(&self, rank: usize) -> Option<TaskId> {
@@ -159,6 +170,9 @@ pub struct Sorted<O: Order> {
     free: Vec<u32>,
     /// The blocks in use, in order.
     rows: Vec<u32>,
+    /// What the tasks of each of them contribute together, and perhaps tasks that have left;
+    /// meaningless if it is empty.
+    wholes: Vec<O::Part>,
     /// For each of them but the last the key that none in it and before it exceeds.
     limits: Vec<i64>,
     first: Option<TaskId>,
@@ -166,7 +180,14 @@ pub struct Sorted<O: Order> {
 
 impl<O: Order> Default for Sorted<O> {
     fn default() -> Self {
-        Self { blocks: vec![], free: vec![], rows: vec![], limits: vec![], first: None }
+        Self {
+            blocks: vec![],
+            free: vec![],
+            rows: vec![],
+            wholes: vec![],
+            limits: vec![],
+            first: None,
+        }
     }
 }
 
@@ -190,12 +211,19 @@ impl<O: Order> Sorted<O> {
     /// Returns the first task in order whose part passes; a whole must pass if one of its parts
     /// does.
     #[inline]
-    pub fn first_passing(&self, passes: impl Fn(O::Part) -> bool) -> Option<TaskId> {
-        self.rows.iter().map(|&at| &self.blocks[at as usize]).find_map(|block| {
-            let mut ranks = 0..if passes(block.whole) { block.len } else { 0 };
-            let rank = ranks.find(|&rank| passes(block.parts[block.ranks.place(rank)]))?;
-            block.at(rank)
-        })
+    pub fn first_passing(&mut self, passes: impl Fn(O::Part) -> bool) -> Option<TaskId> {
+        for (&at, whole) in self.rows.iter().zip(&mut self.wholes) {
+            if passes(*whole) {
+                let block = &self.blocks[at as usize];
+                let part = |rank: usize| block.parts[block.ranks.place(rank)];
+                if let Some(rank) = (0..block.len).find(|&rank| passes(part(rank))) {
+                    return block.at(rank);
+                }
+                // Those for whom the whole passed have left.
+                *whole = block.sum_up::<O>();
+            }
+        }
+        None
     }
 
     /// Calls `visit` for every task in order.
@@ -211,39 +239,36 @@ impl<O: Order> Sorted<O> {
     pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
         let (key, part) = (O::key(&tasks[id]), O::part(&tasks[id]));
         let mut row = self.row(key);
-        let full = self.rows.get(row).is_none_or(|&at| self.blocks[at as usize].len == BLOCK);
-        if full {
+        if self.rows.get(row).is_none_or(|&at| self.blocks[at as usize].len == BLOCK) {
             row = self.make_room(tasks, row, key);
         }
         let at = self.rows[row];
         let block = &mut self.blocks[at as usize];
+        let whole = &mut self.wholes[row];
+        *whole = select_unpredictable(block.len == 0, part, O::join(*whole, part));
         let rank = block.rank(key);
-        block.whole = if block.len == 0 { part } else { O::join(block.whole, part) };
         let place = block.insert(rank, key, part, id);
         tasks[id].seat = (at, place as u32);
-        if (row == 0) & (rank == 0) {
-            self.first = Some(id);
-        }
+        self.first = select_unpredictable((row == 0) & (rank == 0), Some(id), self.first);
     }
 
     /// Removes a task that waits here.
     #[inline]
     pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
         let (at, place) = tasks[id].seat;
-        let part = O::part(&tasks[id]);
         let block = &mut self.blocks[at as usize];
-        let moved = block.remove(place as usize);
+        let (row, moved) = (block.row, block.remove(place as usize));
+        let empty = block.len == 0;
         tasks[moved].seat = (at, place);
-        if block.len == 0 {
-            self.give_back(at);
-        } else if O::rests_on(block.whole, part) {
-            Self::sum_up(block);
+        if empty {
+            self.give_back(row);
         }
         if self.first == Some(id) {
             self.first = self.block(0).and_then(|block| block.at(0));
         }
     }
 
+    #[inline]
     fn block(&self, row: usize) -> Option<&Block<O::Part>> {
         self.rows.get(row).map(|&at| &self.blocks[at as usize])
     }
@@ -254,8 +279,7 @@ impl<O: Order> Sorted<O> {
         if self.limits.len() > FEW {
             return self.limits.partition_point(|&limit| !before(key, limit));
         }
-        let after: u64 =
-            self.limits.iter().map(|limit| key.wrapping_sub(*limit) as u64 >> 63).sum();
+        let after: u64 = self.limits.iter().map(|&limit| is_before(key, limit)).sum();
         self.limits.len() - after as usize
     }
 
@@ -266,34 +290,32 @@ impl<O: Order> Sorted<O> {
         let new = self.take_block();
         let Some(&at) = self.rows.get(row) else {
             self.rows.push(new);
+            self.wholes.push(O::Part::default());
             return row;
         };
-        let old = &self.blocks[at as usize];
         let is_last = row + 1 == self.rows.len();
-        let kept = if is_last && old.rank(key) == BLOCK { BLOCK } else { BLOCK / 2 };
-        let places = (0..BLOCK).map(|rank| old.ranks.place(rank));
-        let all: Vec<_> = places.map(|p| (old.keys[p], old.parts[p], old.ids[p])).collect();
-        for (at, half) in [(at, &all[..kept]), (new, &all[kept..])] {
+        let full = std::mem::replace(&mut self.blocks[at as usize], Block::new());
+        let kept = if is_last && full.rank(key) == BLOCK { BLOCK } else { BLOCK / 2 };
+        for rank in 0..BLOCK {
+            let (at, rank, from) =
+                if rank < kept { (at, rank, 0) } else { (new, rank - kept, kept) };
+            let old = full.ranks.place(rank + from);
+            let id = full.ids[old];
             let block = &mut self.blocks[at as usize];
-            *block = Block::new();
-            for (rank, &(key, part, id)) in half.iter().enumerate() {
-                let place = block.insert(rank, key, part, id);
-                tasks[id].seat = (at, place as u32);
-            }
-            Self::sum_up(block);
+            let place = block.insert(rank, full.keys[old], full.parts[old], id);
+            tasks[id].seat = (at, place as u32);
         }
         self.rows.insert(row + 1, new);
-        self.limits.insert(row, all[kept - 1].0);
+        self.limits.insert(row, full.keys[full.ranks.place(kept - 1)]);
+        self.wholes.insert(row + 1, O::Part::default());
+        for (row, at) in [(row, at), (row + 1, new)] {
+            self.wholes[row] = self.blocks[at as usize].sum_up::<O>();
+        }
+        self.number_rows(row);
         row + usize::from(!before(key, self.limits[row]))
     }
 
-    /// Recomputes what a block contributes.
-    fn sum_up(block: &mut Block<O::Part>) {
-        if let Some((&first, others)) = block.parts[..block.len].split_first() {
-            block.whole = others.iter().fold(first, |whole, &part| O::join(whole, part));
-        }
-    }
-
+    /// Returns an empty block.
     fn take_block(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.blocks.push(Block::new());
@@ -302,15 +324,19 @@ impl<O: Order> Sorted<O> {
     }
 
     /// Takes an empty block out of the order; the last one stays, since it will be filled again.
-    fn give_back(&mut self, at: u32) {
-        if self.rows.len() == 1 {
-            return;
-        }
-        if let Some(row) = self.rows.iter().position(|&other| other == at) {
-            self.rows.remove(row);
+    fn give_back(&mut self, row: usize) {
+        if self.rows.len() > 1 {
+            self.free.push(self.rows.remove(row));
+            self.wholes.remove(row);
             // Keys up to a lost limit now belong to the next row.
             self.limits.remove(row.min(self.limits.len() - 1));
-            self.free.push(at);
+            self.number_rows(row);
+        }
+    }
+
+    fn number_rows(&mut self, from: usize) {
+        for (row, &at) in self.rows.iter().enumerate().skip(from) {
+            self.blocks[at as usize].row = row;
         }
     }
 }
@@ -320,7 +346,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::entity::TaskSpec;
-    use super::super::order::{ByDeadline, earlier};
+    use super::super::order::ByDeadline;
     use super::*;
 
     const TASKS: u32 = 1000;
@@ -332,7 +358,7 @@ mod tests {
         all
     }
 
-    fn check(queue: &Sorted<ByDeadline>, tasks: &Entities, arrived: &[TaskId]) {
+    fn check(queue: &mut Sorted<ByDeadline>, tasks: &Entities, arrived: &[TaskId]) {
         let mut seen = vec![];
         queue.for_each(|id| seen.push(id));
         let expected = expected(tasks, arrived);
@@ -342,8 +368,9 @@ mod tests {
         let blocks = queue.rows.iter().map(|&at| &queue.blocks[at as usize]);
         assert!(queue.rows.len() == 1 || blocks.clone().all(|block| block.len > 0));
         for block in blocks.filter(|block| block.len > 0) {
-            let parts = (0..block.len).map(|i| tasks[block.ids[i]].vruntime);
-            assert_eq!(Some(block.whole), parts.reduce(earlier));
+            let whole = queue.wholes[block.row];
+            let mut parts = block.ids[..block.len].iter().map(|&id| tasks[id].vruntime);
+            assert!(parts.all(|part| !before(part, whole)));
         }
         let some = i64::MAX.wrapping_add(300);
         let passing = expected.iter().find(|&&id| !before(some, tasks[id].vruntime));
@@ -367,10 +394,10 @@ mod tests {
                 queue.insert(&mut tasks, id);
             }
             if i % often == 0 {
-                check(&queue, &tasks, &arrived);
+                check(&mut queue, &tasks, &arrived);
             }
         }
-        check(&queue, &tasks, &arrived);
+        check(&mut queue, &tasks, &arrived);
     }
 
     proptest! {

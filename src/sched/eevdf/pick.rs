@@ -2,8 +2,8 @@
 
 use std::hint::select_unpredictable;
 
-use super::virtual_time::Competitors;
 use super::Eevdf;
+use super::virtual_time::Competitors;
 use crate::sched::entity::{Entities, NIL, TaskId};
 use crate::sched::features::Feature;
 use crate::sched::order::before;
@@ -25,7 +25,7 @@ impl Eevdf {
             return curr;
         }
         let best = match self.pick {
-            Pick::Walk => self.walk(tasks, all),
+            Pick::Walk => self.walk(tasks, all, curr.map(|c| tasks[c].deadline)),
             Pick::Ideal => self.earliest_eligible(tasks, all),
         };
         match (curr, best) {
@@ -37,17 +37,26 @@ impl Eevdf {
     }
 
     /// The walk of the August 2023 kernel; only its end is a branch, since its way is hard to guess.
-    fn walk(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
+    ///
+    /// It ends early where nothing below can be found any more that is better than the best so far,
+    /// or as good as the running task's deadline `rival`.
+    fn walk(&self, tasks: &Entities, all: Competitors, rival: Option<i64>) -> Option<TaskId> {
         let nodes = tasks.nodes();
-        let (mut best, mut earliest) = (NIL, 0);
+        let (mut best, mut bounded) = (NIL, rival.is_some());
+        // What a deadline must be before.
+        let mut bound = rival.unwrap_or(0).wrapping_add(1);
         let mut link = self.tree.root().map_or(NIL, TaskId::link);
         while link != NIL {
             let e = &nodes[link as usize];
+            if bounded & !before(e.least, bound) {
+                break;
+            }
             let [left, right] = e.child;
             let eligible = self.is_eligible(all, e);
-            let better = eligible & ((best == NIL) | before(e.deadline, earliest));
+            let better = eligible & (!bounded | before(e.deadline, bound));
             best = select_unpredictable(better, link, best);
-            earliest = select_unpredictable(better, e.deadline, earliest);
+            bound = select_unpredictable(better, e.deadline, bound);
+            bounded |= better;
             if better & (e.deadline == e.least) {
                 break;
             }

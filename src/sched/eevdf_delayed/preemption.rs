@@ -86,7 +86,7 @@ impl<K: Kernel> DelayedEevdf<K> {
 
     /// Returns the choice of the pick; `hints` says whether the next-hint counts.
     pub(in crate::sched) fn choose(
-        &self,
+        &mut self,
         tasks: &Entities,
         protect: bool,
         hints: bool,

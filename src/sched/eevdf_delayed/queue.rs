@@ -116,8 +116,8 @@ impl<K: Kernel> Queue<K> {
 
     /// Returns whether a virtual run time has not passed V; 7.2 multiplies in 128 bits.
     #[inline]
-    fn eligible_at(&self, all: Competitors, vruntime: i64) -> bool {
-        let key = vruntime.wrapping_sub(self.zero_vruntime);
+    fn eligible_at(zero_vruntime: i64, all: Competitors, vruntime: i64) -> bool {
+        let key = vruntime.wrapping_sub(zero_vruntime);
         match K::VERSION {
             Version::V6_12 => all.sum_key_weight >= key.wrapping_mul(all.sum_weight),
             Version::V7_2 => {
@@ -128,7 +128,7 @@ impl<K: Kernel> Queue<K> {
 
     #[inline]
     pub fn is_eligible(&self, tasks: &Entities, id: TaskId) -> bool {
-        self.eligible_at(self.competitors(tasks), tasks[id].vruntime)
+        Self::eligible_at(self.zero_vruntime, self.competitors(tasks), tasks[id].vruntime)
     }
 
     /// Returns the slice if it was asked for.
@@ -184,7 +184,9 @@ impl<K: Kernel> Queue<K> {
         let own = tasks[also].slice;
         let mut extremes = (own, own);
         let running = self.common.competing(tasks).map(|c| (tasks[c].slice, tasks[c].slice));
-        for (shortest, longest) in self.slices.extremes(self.base_slice as u32).into_iter().chain(running) {
+        for (shortest, longest) in
+            self.slices.extremes(self.base_slice as u32).into_iter().chain(running)
+        {
             extremes = (extremes.0.min(shortest), extremes.1.max(longest));
         }
         (i64::from(extremes.0), i64::from(extremes.1))
@@ -269,31 +271,25 @@ impl<K: Kernel> Queue<K> {
     /// the eligible tasks of the tree.
     #[inline]
     pub fn eligible_runner(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
-        self.common.competing(tasks).filter(|&c| self.eligible_at(all, tasks[c].vruntime))
+        let eligible = |c: &TaskId| Self::eligible_at(self.zero_vruntime, all, tasks[*c].vruntime);
+        self.common.competing(tasks).filter(eligible)
     }
 
     /// Returns the first eligible task in deadline order; the runner wins only if strictly first.
     #[inline]
     pub fn earliest(
-        &self,
+        &mut self,
         tasks: &Entities,
         all: Competitors,
         runner: Option<TaskId>,
     ) -> Option<TaskId> {
-        let best = self.first_eligible(tasks, all);
+        let zero = self.zero_vruntime;
+        let best = self.waiting.first_passing(|vruntime| Self::eligible_at(zero, all, vruntime));
         match (runner, best) {
             (Some(r), Some(b)) if before(tasks[r].deadline, tasks[b].deadline) => runner,
             (_, Some(_)) => best,
             (Some(_), None) => runner,
             (None, None) => self.waiting.first().or(self.common.competing(tasks)),
         }
-    }
-
-    fn first_eligible(&self, tasks: &Entities, all: Competitors) -> Option<TaskId> {
-        let first = self.waiting.first()?;
-        if self.eligible_at(all, tasks[first].vruntime) {
-            return Some(first);
-        }
-        self.waiting.first_passing(|vruntime| self.eligible_at(all, vruntime))
     }
 }
