@@ -62,20 +62,25 @@ impl Ranks {
         }
     }
 
-    /// Removes `place` of `len` and gives its number to the last place.
+    /// Returns the rank of one of `len` places.
     #[inline]
-    fn remove(&mut self, place: usize, len: usize) {
-        let last = len - 1;
-        let words = &mut self.0[..=last / 8];
+    fn rank_of(&self, place: usize, len: usize) -> usize {
         let mut rank = 0;
-        for (i, &word) in words.iter().enumerate() {
+        for (i, &word) in self.0[..=(len - 1) / 8].iter().enumerate() {
             let found = zero_bytes(word ^ bytes(place));
             let here = 8 * i + found.trailing_zeros() as usize / 8;
             rank = select_unpredictable(found != 0 && here < len, here, rank);
         }
+        rank
+    }
+
+    /// Removes the place at a rank of `len` and gives its number to the last place.
+    #[inline]
+    fn remove(&mut self, rank: usize, place: usize, len: usize) {
+        let last = len - 1;
         let renamed = bytes(place) ^ bytes(last);
         let mut carry = 0;
-        for (i, word) in words.iter_mut().enumerate().rev() {
+        for (i, word) in self.0[..=last / 8].iter_mut().enumerate().rev() {
             let stay = Self::below(rank, i);
             let new = *word & stay | (*word >> 8 | carry) & !stay;
             carry = *word << 56;
@@ -135,10 +140,11 @@ impl<S: Copy + Default + PartialEq> Block<S> {
         place
     }
 
-    /// Takes out what lies at a place, where the last of the columns moves; returns that task.
+    /// Takes out what lies at a rank and place, where the last of the columns moves; returns that
+    /// task.
     #[inline]
-    fn remove(&mut self, place: usize) -> TaskId {
-        self.ranks.remove(place, self.len);
+    fn remove(&mut self, rank: usize, place: usize) -> TaskId {
+        self.ranks.remove(rank, place, self.len);
         self.len -= 1;
         let last = self.len;
         self.keys[place] = self.keys[last];
@@ -257,13 +263,16 @@ impl<O: Order> Sorted<O> {
     pub fn remove(&mut self, tasks: &mut Entities, id: TaskId) {
         let (at, place) = tasks[id].seat;
         let block = &mut self.blocks[at as usize];
-        let (row, moved) = (block.row, block.remove(place as usize));
+        let is_first = self.first == Some(id);
+        // Most that leave are the first, of which nothing need be looked up.
+        let rank = if is_first { 0 } else { block.ranks.rank_of(place as usize, block.len) };
+        let (row, moved) = (block.row, block.remove(rank, place as usize));
         let empty = block.len == 0;
         tasks[moved].seat = (at, place);
         if empty {
             self.give_back(row);
         }
-        if self.first == Some(id) {
+        if is_first {
             self.first = self.block(0).and_then(|block| block.at(0));
         }
     }
