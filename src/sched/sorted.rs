@@ -15,78 +15,55 @@ use super::entity::{Entities, TaskId};
 use super::order::{Order, before};
 
 /// Tasks in a block.
-const BLOCK: usize = 32;
+const BLOCK: usize = 16;
 
-/// Up to this many blocks it is faster to look at all limits than to search among them.
-const FEW: usize = 128;
+/// Places in a block by rank, a byte each: a whole number shifts without a loop.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ranks(u128);
 
-/// Places in a block by rank: bytes in words, since whole words shift without a loop over bytes.
-#[derive(Debug, Clone, Copy)]
-struct Ranks([u64; BLOCK / 8]);
-
-/// A word of eight equal bytes.
+/// A number of equal bytes.
 #[inline]
-fn bytes(byte: usize) -> u64 {
-    byte as u64 * 0x0101_0101_0101_0101
+fn bytes(byte: usize) -> u128 {
+    let word = u128::from(byte as u64 * 0x0101_0101_0101_0101);
+    word << 64 | word
 }
 
-/// Returns a word with the highest bit set in every byte that is zero in `word`.
+/// Returns a number with the highest bit set in every byte that is zero in `number`.
 #[inline]
-fn zero_bytes(word: u64) -> u64 {
+fn zero_bytes(number: u128) -> u128 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    !(((word & LOW) + LOW) | word | LOW)
+    let in_word = |word: u64| !(((word & LOW) + LOW) | word | LOW);
+    u128::from(in_word((number >> 64) as u64)) << 64 | u128::from(in_word(number as u64))
 }
 
 impl Ranks {
-    /// Returns the ones in word `i` that cover the ranks below `rank`.
     #[inline]
-    fn below(rank: usize, i: usize) -> u64 {
-        let bits = (8 * rank).saturating_sub(64 * i) as u32;
-        1u64.checked_shl(bits).unwrap_or(0).wrapping_sub(1)
+    fn place(self, rank: usize) -> usize {
+        (self.0 >> (8 * rank)) as usize & 0xff
     }
 
+    /// Inserts a place at a rank.
     #[inline]
-    fn place(&self, rank: usize) -> usize {
-        (self.0[rank / 8] >> (rank % 8 * 8)) as usize & 0xff
+    fn insert(&mut self, rank: usize, place: usize) {
+        let here = 0xff << (8 * rank);
+        let below = (1u128 << (8 * rank)) - 1;
+        self.0 = self.0 & below | bytes(place) & here | (self.0 & !below) << 8;
     }
 
-    /// Inserts a place at a rank of `len`; all words in use are treated alike, since where the rank
-    /// lies is hard to guess.
+    /// Returns the rank of a place that is there.
     #[inline]
-    fn insert(&mut self, rank: usize, place: usize, len: usize) {
-        let mut carry = 0;
-        for (i, word) in self.0[..=len / 8].iter_mut().enumerate() {
-            let (old, before, upto) = (*word, Self::below(rank, i), Self::below(rank + 1, i));
-            *word = old & before | bytes(place) & upto & !before | (old << 8 | carry) & !upto;
-            carry = old >> 56;
-        }
+    fn rank_of(self, place: usize) -> usize {
+        zero_bytes(self.0 ^ bytes(place)).trailing_zeros() as usize / 8
     }
 
-    /// Returns the rank of one of `len` places.
+    /// Removes the place at a rank and gives its number to the last place.
     #[inline]
-    fn rank_of(&self, place: usize, len: usize) -> usize {
-        let mut rank = 0;
-        for (i, &word) in self.0[..=(len - 1) / 8].iter().enumerate() {
-            let found = zero_bytes(word ^ bytes(place));
-            let here = 8 * i + found.trailing_zeros() as usize / 8;
-            rank = select_unpredictable(found != 0 && here < len, here, rank);
-        }
-        rank
-    }
-
-    /// Removes the place at a rank of `len` and gives its number to the last place.
-    #[inline]
-    fn remove(&mut self, rank: usize, place: usize, len: usize) {
-        let last = len - 1;
-        let renamed = bytes(place) ^ bytes(last);
-        let mut carry = 0;
-        for (i, word) in self.0[..=last / 8].iter_mut().enumerate().rev() {
-            let stay = Self::below(rank, i);
-            let new = *word & stay | (*word >> 8 | carry) & !stay;
-            carry = *word << 56;
-            let found = zero_bytes(new ^ bytes(last)) >> 7;
-            *word = new ^ renamed & (found * 0xff);
-        }
+    fn remove(&mut self, rank: usize, place: usize, last: usize) {
+        let below = (1u128 << (8 * rank)) - 1;
+        let new = self.0 & below | (self.0 >> 8) & !below;
+        let found = zero_bytes(new ^ bytes(last)) >> 7;
+        let mask = (found << 8).wrapping_sub(found);
+        self.0 = new ^ (bytes(place) ^ bytes(last)) & mask;
     }
 }
 
@@ -99,8 +76,6 @@ struct Block<S> {
     keys: [i64; BLOCK],
     parts: [S; BLOCK],
     ids: [TaskId; BLOCK],
-    /// Which row it is in the order of blocks.
-    row: usize,
 }
 
 /// Returns 1 if `key` comes before `other`, else 0, by the sign of the wrapped difference.
@@ -113,11 +88,10 @@ impl<S: Copy + Default + PartialEq> Block<S> {
     fn new() -> Self {
         Self {
             len: 0,
-            ranks: Ranks([0; BLOCK / 8]),
+            ranks: Ranks(0),
             keys: [0; BLOCK],
             parts: [S::default(); BLOCK],
             ids: [TaskId(0); BLOCK],
-            row: 0,
         }
     }
 
@@ -135,7 +109,7 @@ impl<S: Copy + Default + PartialEq> Block<S> {
         self.keys[place] = key;
         self.parts[place] = part;
         self.ids[place] = id;
-        self.ranks.insert(rank, place, place);
+        self.ranks.insert(rank, place);
         self.len += 1;
         place
     }
@@ -144,7 +118,7 @@ impl<S: Copy + Default + PartialEq> Block<S> {
     /// task.
     #[inline]
     fn remove(&mut self, rank: usize, place: usize) -> TaskId {
-        self.ranks.remove(rank, place, self.len);
+        self.ranks.remove(rank, place, self.len - 1);
         self.len -= 1;
         let last = self.len;
         self.keys[place] = self.keys[last];
@@ -265,12 +239,12 @@ impl<O: Order> Sorted<O> {
         let block = &mut self.blocks[at as usize];
         let is_first = self.first == Some(id);
         // Most that leave are the first, of which nothing need be looked up.
-        let rank = if is_first { 0 } else { block.ranks.rank_of(place as usize, block.len) };
-        let (row, moved) = (block.row, block.remove(rank, place as usize));
+        let rank = if is_first { 0 } else { block.ranks.rank_of(place as usize) };
+        let moved = block.remove(rank, place as usize);
         let empty = block.len == 0;
         tasks[moved].seat = (at, place);
-        if empty {
-            self.give_back(row);
+        if empty && self.rows.len() > 1 {
+            self.give_back(at);
         }
         if is_first {
             self.first = self.block(0).and_then(|block| block.at(0));
@@ -285,11 +259,7 @@ impl<O: Order> Sorted<O> {
     /// Returns the row a new key belongs to.
     #[inline]
     fn row(&self, key: i64) -> usize {
-        if self.limits.len() > FEW {
-            return self.limits.partition_point(|&limit| !before(key, limit));
-        }
-        let after: u64 = self.limits.iter().map(|&limit| is_before(key, limit)).sum();
-        self.limits.len() - after as usize
+        self.limits.partition_point(|&limit| !before(key, limit))
     }
 
     /// Makes a full or missing row take one more and returns the row the key belongs to then.
@@ -320,7 +290,6 @@ impl<O: Order> Sorted<O> {
         for (row, at) in [(row, at), (row + 1, new)] {
             self.wholes[row] = self.blocks[at as usize].sum_up::<O>();
         }
-        self.number_rows(row);
         row + usize::from(!before(key, self.limits[row]))
     }
 
@@ -333,19 +302,14 @@ impl<O: Order> Sorted<O> {
     }
 
     /// Takes an empty block out of the order; the last one stays, since it will be filled again.
-    fn give_back(&mut self, row: usize) {
-        if self.rows.len() > 1 {
+    #[cold]
+    #[inline(never)]
+    fn give_back(&mut self, at: u32) {
+        if let Some(row) = self.rows.iter().position(|&other| other == at) {
             self.free.push(self.rows.remove(row));
             self.wholes.remove(row);
             // Keys up to a lost limit now belong to the next row.
             self.limits.remove(row.min(self.limits.len() - 1));
-            self.number_rows(row);
-        }
-    }
-
-    fn number_rows(&mut self, from: usize) {
-        for (row, &at) in self.rows.iter().enumerate().skip(from) {
-            self.blocks[at as usize].row = row;
         }
     }
 }
@@ -374,10 +338,9 @@ mod tests {
         assert_eq!(seen, expected);
         assert_eq!(queue.first(), expected.first().copied());
         assert_eq!(queue.second(), expected.get(1).copied());
-        let blocks = queue.rows.iter().map(|&at| &queue.blocks[at as usize]);
-        assert!(queue.rows.len() == 1 || blocks.clone().all(|block| block.len > 0));
-        for block in blocks.filter(|block| block.len > 0) {
-            let whole = queue.wholes[block.row];
+        for (&at, &whole) in queue.rows.iter().zip(&queue.wholes) {
+            let block = &queue.blocks[at as usize];
+            assert!(queue.rows.len() == 1 || block.len > 0);
             let mut parts = block.ids[..block.len].iter().map(|&id| tasks[id].vruntime);
             assert!(parts.all(|part| !before(part, whole)));
         }
