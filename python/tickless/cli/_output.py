@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,6 +91,12 @@ def write(args: argparse.Namespace, text: str) -> None:
         return
     with written(args.output) as f:
         f.write(text)
+
+
+def say(notes: Iterable[str]) -> None:
+    """Print notes to stderr, where they are in nobody's way: a csv holds rows only."""
+    for note in dict.fromkeys(notes):
+        print(f"tickless: note: {note}", file=sys.stderr)
 
 
 def render(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tickless
-from tickless.cli._output import add_output, chosen_format, write
+from tickless.cli._output import add_output, chosen_format, say, write
 from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
         save(results)
     if args.perfetto is not None:
         results.to_perfetto(args.perfetto)
+    if format == "csv":
+        say(compared.notes)
     write(args, text)
     return 0
 
