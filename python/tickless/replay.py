@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from tickless import _core
 from tickless._arrays import flag, freeze, integer, text
+from tickless._foreign import as_core
 from tickless._progress import Progress
 from tickless.errors import InvalidParameterError, InvalidTypeError
 from tickless.idle_table import IdleTable
@@ -373,27 +373,6 @@ def _unique(names: list[str]) -> list[str]:
     return unique
 
 
-_C_FUNCTION: Any = ctypes.CFUNCTYPE(None).__mro__[1]
-"""What every ctypes function pointer derives from; ctypes does not name it publicly."""
-
-
-def _as_core(governor: Any) -> Any:
-    """Return what the border takes: a name, ("cfunc", address), or the object itself."""
-    if isinstance(governor, str):
-        return governor
-    address = getattr(governor, "address", None)  # numba cfunc
-    if isinstance(governor, _C_FUNCTION):
-        address = ctypes.cast(governor, ctypes.c_void_p).value
-    if isinstance(address, int):
-        return ("cfunc", address)
-    if callable(getattr(governor, "select", None)) and callable(getattr(governor, "reflect", None)):
-        return governor
-    raise InvalidTypeError(
-        "governors: expected a registered name, an object with select(ctx) and "
-        f"reflect(ctx, outcome), or a C function pointer, found {type(governor).__name__}"
-    )
-
-
 def _checked_threads(threads: int | None) -> int | None:
     if threads is not None and integer("threads", threads) < 1:
         raise InvalidParameterError(f"threads: expected at least 1, found {threads}")
@@ -520,7 +499,7 @@ class _Call:
 
         Ctrl-C reaches an object that sleeps or never ends on the thread that called only.
         """
-        asked = [_as_core(g) for g in self.governors]
+        asked = [as_core(g) for g in self.governors]
         own = [i for i, g in enumerate(asked) if isinstance(g, str | tuple)]
         objects = [i for i in range(len(asked)) if i not in own]
         joined: dict[str, NDArray[Any]] = {}
