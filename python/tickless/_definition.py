@@ -6,12 +6,13 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tickless.errors import InputError, InvalidParameterError, InvalidTypeError
+from tickless._arrays import place
+from tickless._files import small_text
+from tickless.errors import InvalidParameterError, InvalidTypeError
 
 TIMES = frozenset(
     {"run", "kernel", "spin", "sleep", "every", "each", "hold", "service", "start", "slice"}
@@ -21,9 +22,6 @@ TIMES = frozenset(
 
 NESTED = frozenset({"repeat", "chance"})
 """Operations whose last item is a list of operations."""
-
-LARGEST = 64 << 20
-"""Bytes of the largest file that is read as a definition; those of people have a few thousand."""
 
 
 def definition(
@@ -126,17 +124,5 @@ def source(name: str, path_or_text: Any) -> tuple[str, str, str]:
         return path_or_text, f"<{name}>", "own"
     if not isinstance(path_or_text, str | os.PathLike):
         raise InvalidTypeError(f"{name}: expected a path or a text, found {path_or_text!r:.80}")
-    path = Path(path_or_text)
-    with path.open("rb") as f:
-        raw = f.read(LARGEST + 1)
-    if len(raw) > LARGEST:
-        raise InputError(
-            f"{path}: more than {LARGEST >> 20} MiB are no definition of a workload",
-            str(path), None, "too-large",
-        )  # fmt: skip
-    try:
-        return raw.decode("utf-8-sig"), str(path), path.stem
-    except UnicodeDecodeError as e:
-        line = raw.count(b"\n", 0, e.start) + 1
-        message = f"{path}, line {line}: not UTF-8; save the file as UTF-8"
-        raise InputError(message, str(path), line, "encoding") from None
+    path = place(name, path_or_text)
+    return small_text(path), str(path), path.stem

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from tickless import _core, _html
 from tickless._arrays import text
-from tickless.errors import unknown_name
+from tickless.errors import InvalidTypeError, unknown_name
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,9 @@ class Catalogue(Sequence[Entry]):
                     return entry
             known = [name for e in self._entries for name in (e.name, *e.aliases)]
             raise unknown_name(f"entry of {self.kind}", index, known)
+        if not isinstance(index, slice) and not hasattr(index, "__index__"):
+            kind = type(index).__name__
+            raise InvalidTypeError(f"{self.kind}: expected a name or a position, found {kind}")
         return self._entries[index]
 
     def __contains__(self, item: object) -> bool:

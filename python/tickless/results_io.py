@@ -15,7 +15,7 @@ import numpy as np
 
 from tickless._arrays import text as whole_text
 from tickless._files import written
-from tickless.errors import InputError, InvalidParameterError
+from tickless.errors import InputError, InvalidParameterError, InvalidTypeError
 from tickless.results import Array, Metric, PublishedTable, Results
 
 if TYPE_CHECKING:
@@ -132,7 +132,11 @@ def from_frame(
     """
     import pandas as pd
 
-    rows = pd.DataFrame(frame).reset_index(drop=True)
+    try:
+        rows = pd.DataFrame(frame).reset_index(drop=True)
+    except (TypeError, ValueError) as e:
+        kind = type(frame).__name__
+        raise InvalidTypeError(f"frame: expected a DataFrame, found {kind} ({e})") from None
     by = [case] if isinstance(case, str) else list(case)
     for column in (kernel, *by, value):
         if column not in rows.columns:

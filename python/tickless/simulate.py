@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tickless import _core
 from tickless._arrays import flag, integer, real, text
+from tickless._foreign import as_core
 from tickless._progress import Progress
 from tickless._random import entropy, seed_sequence
-from tickless.errors import InvalidParameterError, unknown_name
+from tickless.errors import InvalidParameterError, InvalidTypeError, unknown_name
 from tickless.kernel import Kernel
 from tickless.machine import Machine
 from tickless.recording import Recording
@@ -250,9 +253,7 @@ def simulate(
 
 
 def _kernels(kernels: Any) -> list[Kernel]:
-    if isinstance(kernels, (str, Kernel)) or not isinstance(kernels, Iterable):
-        kernels = [kernels]
-    found = [k if isinstance(k, Kernel) else Kernel(text("kernels", k)) for k in kernels]
+    found = [_kernel(k) for k in _several(kernels, Kernel)]
     if not found:
         raise InvalidParameterError("kernels: expected at least one")
     names = [k.name for k in found]
@@ -263,6 +264,26 @@ def _kernels(kernels: Any) -> list[Kernel]:
             "replace(name=...)"
         )
     return found
+
+
+def _kernel(kernel: Any) -> Kernel:
+    if isinstance(kernel, Kernel):
+        return kernel
+    if not isinstance(kernel, str):
+        kind = type(kernel).__name__
+        raise InvalidTypeError(
+            f"kernels: expected names (tickless.kernels()) or Kernels, found {kind}"
+        )
+    return Kernel(text("kernels", kernel))
+
+
+def _several(values: Any, *single: type) -> list[Any]:
+    """Return what was given, one thing or several, as a list."""
+    if isinstance(values, (str, bytes, *single)) or not isinstance(values, Iterable):
+        return [values]
+    if isinstance(values, np.ndarray) and values.ndim == 0:
+        return [values.item()]
+    return list(values)
 
 
 def _sliced(slice: Any) -> bool:
@@ -285,9 +306,7 @@ def _cases(
             return every, []
         out = ", ".join(c.label for c in every if c not in kept)
         return kept, [f"slice: cases {out} cannot be divided by {parts} last-level caches"]
-    if isinstance(cases, str) or not isinstance(cases, Iterable):
-        cases = [cases]
-    found = [load.case(machine, c) for c in cases]
+    found = [load.case(machine, c) for c in _several(cases)]
     if not found:
         raise InvalidParameterError("cases: expected at least one")
     labels = [c.label for c in found]
@@ -331,9 +350,7 @@ def _threads(threads: Any) -> int | None:
 def _governor(kernel: Kernel) -> Any:
     if kernel.custom_governor is None:
         return None
-    from tickless.replay import _as_core
-
-    return _as_core(kernel.custom_governor)
+    return as_core(kernel.custom_governor)
 
 
 def _in_ms(report: Callable[[int], object] | None) -> Callable[[int], object] | None:

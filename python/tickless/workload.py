@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tickless import _core, _html
-from tickless._arrays import flag, real, text
+from tickless._arrays import changed, flag, real, text
 from tickless.errors import InvalidTypeError
 from tickless.machine import Machine
 from tickless.results import Metric
@@ -227,8 +230,8 @@ class Workload:
             For bad TOML, with the line.
         InvalidParameterError
             For what cannot run, with the field.
-        OSError
-            For a file that cannot be read.
+        FileError
+            For a file that cannot be read: an `InputError` and an `OSError`.
         """
         return cls._from_source("toml", path_or_text, name)
 
@@ -253,8 +256,8 @@ class Workload:
             For bad JSON, with the line; and for keys that are not simulated, with all of them.
         InvalidParameterError
             For a value of the wrong kind, with its key.
-        OSError
-            For a file that cannot be read.
+        FileError
+            For a file that cannot be read: an `InputError` and an `OSError`.
         """
         form = "rtapp-partly" if flag("partly", partly) else "rtapp"
         return cls._from_source(form, path_or_text, name)
@@ -372,8 +375,7 @@ class Workload:
         InvalidTypeError
             For a value that is no number.
         """
-        wanted = {text("parameter", k): v for k, v in (dict(changes or {}) | more).items()}
-        wanted = {k: real(f"workload.{k}", v) for k, v in wanted.items()}
+        wanted = {k: real(f"workload.{k}", v) for k, v in changed(changes, more).items()}
         made = Workload.__new__(Workload)
         core = self.core.replace(list(wanted.items()))
         made._fill(core, {**self.changes, **wanted}, self.origin)
@@ -518,6 +520,11 @@ def as_machine(machine: Any) -> Machine:
     """Return a machine given by object or name, ``"this"`` for the running one."""
     if isinstance(machine, Machine):
         return machine
+    if not isinstance(machine, str):
+        kind = type(machine).__name__
+        raise InvalidTypeError(
+            f'machine: expected a name (tickless.machines()), "this" or a Machine, found {kind}'
+        )
     if text("machine", machine) == "this":
         return Machine.this()
     return Machine(machine)
@@ -525,15 +532,25 @@ def as_machine(machine: Any) -> Machine:
 
 def as_workload(workload: Any) -> Workload:
     """Return a workload given by object or name."""
-    return workload if isinstance(workload, Workload) else Workload(text("workload", workload))
+    if isinstance(workload, Workload):
+        return workload
+    if not isinstance(workload, str):
+        kind = type(workload).__name__
+        raise InvalidTypeError(
+            f"workload: expected a name (tickless.workloads()) or a Workload, found {kind}"
+        )
+    return Workload(workload)
 
 
 def _label(case: Any) -> str:
     if isinstance(case, str):
         return text("case", case)
-    if isinstance(case, bool) or not hasattr(case, "__index__"):
-        raise InvalidTypeError(f"case: expected a label or an integer, found {case!r:.80}")
-    return str(int(case))
+    try:
+        if not isinstance(case, bool | np.bool_):
+            return str(operator.index(case))
+    except TypeError:
+        pass
+    raise InvalidTypeError(f"case: expected a label or an integer, found {case!r:.80}")
 
 
 def _metric(report: Mapping[str, Any]) -> Metric:
