@@ -223,6 +223,8 @@ def place(name: str, value: Any) -> Path:
     found = os.fspath(value)
     if not isinstance(found, str):
         raise InvalidTypeError(f"{name}: expected a path of text, found one of bytes; os.fsdecode")
+    if not found:
+        raise InvalidParameterError(f"{name}: an empty text is no path")
     if "\0" in found:
         raise InvalidParameterError(f"{name}: {found!r:.80} has a null character; no file has")
     return Path(found)

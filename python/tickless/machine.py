@@ -357,7 +357,7 @@ def _value(name: str, value: Any) -> bool | int | float | str | list[float]:
     if isinstance(value, numbers.Real):
         return float(value)
     if isinstance(value, str):
-        return value
+        return text(name, value)
     try:
         array = np.asarray(value)
         if array.ndim == 1 and array.dtype.kind in "iuf":

@@ -38,6 +38,8 @@ Array = NDArray[np.float64]
 BETTER = ("higher", "lower")
 MOST_DECIMALS = 20
 """More decimals than any float64 has digits for."""
+MOST_NAMED = 8
+"""Metrics that a line for people names; `Results.metrics` has all."""
 MEANS = ("arithmetic", "harmonic", "median")
 
 
@@ -393,7 +395,7 @@ class Results:
         n = max((a.shape[2] for a in self.metrics.values()), default=0)
         return (
             f"Results({self.benchmark!r}, machine={self.machine!r}, {len(self.kernels)} kernels x "
-            f"{len(self.cases)} cases x {n} repeats, metrics: {', '.join(self.metrics)})"
+            f"{len(self.cases)} cases x {n} repeats, metrics: {_some(list(self.metrics))})"
         )
 
     def _repr_html_(self) -> str:
@@ -638,6 +640,13 @@ def _freeze_names(r: Results | PublishedTable) -> tuple[int, int]:
         raise InvalidTypeError(f"attrs: expected a mapping, found {type(r.attrs).__name__}")
     _set(r, notes=texts("notes", r.notes), attrs=MappingProxyType(dict(r.attrs)))
     return len(r.kernels), len(r.cases)
+
+
+def _some(names: list[str]) -> str:
+    """Return all names, or the first of many."""
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
 
 
 def _names(name: str, values: Any) -> tuple[str, ...]:

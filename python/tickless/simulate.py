@@ -20,7 +20,7 @@ from tickless.recording import Recording
 from tickless.results import Results
 from tickless.simulate_metrics import metrics
 from tickless.simulate_notes import notes
-from tickless.workload import Case, Workload, as_machine, as_workload
+from tickless.workload import Case, Workload, as_label, as_machine, as_workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,13 +47,15 @@ class Simulation(Results):
 
     recordings: tuple[Recording, ...] = ()
 
-    def recording(self, kernel: str | None = None, case: str | None = None) -> Recording:
+    def recording(self, kernel: str | None = None, case: str | int | None = None) -> Recording:
         """Return the recording of one kernel and case.
 
         Parameters
         ----------
-        kernel, case : str, optional
-            Names; the first one recorded by default.
+        kernel : str, optional
+            Its name; the first one recorded by default.
+        case : str or int, optional
+            Its label; the first one recorded by default.
 
         Raises
         ------
@@ -64,32 +66,38 @@ class Simulation(Results):
         """
         if not self.recordings:
             raise InvalidParameterError("record: nothing was recorded; simulate with record=True")
+        kernel = None if kernel is None else text("kernel", kernel)
+        case = None if case is None else as_label(case)
         for r in self.recordings:
             if kernel in (None, r.kernel) and case in (None, r.case):
                 return r
-        known = [f"{r.kernel}, {r.case}" for r in self.recordings]
-        raise unknown_name("recording", f"{kernel}, {case}", known)
+        wanted = " ".join(name for name in (kernel, case) if name is not None)
+        raise unknown_name("recording", wanted, [f"{r.kernel} {r.case}" for r in self.recordings])
 
-    def to_perfetto(self, path: Any, *, kernel: str | None = None, case: str | None = None) -> None:
+    def to_perfetto(
+        self, path: Any, *, kernel: str | None = None, case: str | int | None = None
+    ) -> None:
         """Write one recording as a trace that https://ui.perfetto.dev opens; needs ``record=True``.
 
         Parameters
         ----------
         path : str or path
             A ``.json`` file.
-        kernel, case : str, optional
+        kernel, case : str or int, optional
             Which recording; the first by default.
         """
         self.recording(kernel, case).to_perfetto(path)
 
-    def to_ftrace(self, path: Any, *, kernel: str | None = None, case: str | None = None) -> None:
+    def to_ftrace(
+        self, path: Any, *, kernel: str | None = None, case: str | int | None = None
+    ) -> None:
         """Write one recording as ftrace text that `read_trace` reads; needs ``record=True``.
 
         Parameters
         ----------
         path : str or path
             A text file.
-        kernel, case : str, optional
+        kernel, case : str or int, optional
             Which recording; the first by default.
         """
         self.recording(kernel, case).to_ftrace(path)
@@ -100,7 +108,7 @@ class Simulation(Results):
         end_ns: int | None = None,
         *,
         kernel: str | None = None,
-        case: str | None = None,
+        case: str | int | None = None,
     ) -> Figure:
         """Draw what each CPU does in one recording; needs ``record=True``.
 
@@ -108,7 +116,7 @@ class Simulation(Results):
         ----------
         start_ns, end_ns : int, optional
             Part to draw, in the times of `Recording.t_ns`; all of it if None.
-        kernel, case : str, optional
+        kernel, case : str or int, optional
             Which recording; the first by default.
 
         Returns

@@ -40,7 +40,7 @@ _TOTAL = np.dtype([(name, np.int64) for name in _WORDS["totals"]])
 _ALWAYS = ("seq", "t_ns", "op", "arg", "valid")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Timeline:
     """What happened on one run queue.
 
@@ -209,6 +209,11 @@ class Timeline:
         lines = ["  ".join(f"{name:>15}" for name in ("task", *_SHOWN))]
         lines += ["  ".join(f"{cell:>15}" for cell in row) for row in self._shown()]
         return f"{self._caption()}\n" + "\n".join(lines)
+
+    def __repr__(self) -> str:
+        from tickless.catalogue import text_table
+
+        return f"{self._caption()}\n{text_table(('task', *_SHOWN), list(self._shown()))}"
 
     def _repr_html_(self) -> str:
         from tickless._html import table

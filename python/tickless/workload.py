@@ -349,7 +349,7 @@ class Workload:
         UnknownNameError
             For a label that means no case; the message lists those of the table.
         """
-        return Case(*self.core.case(as_machine(machine).core, _label(case)))
+        return Case(*self.core.case(as_machine(machine).core, as_label(case)))
 
     def replace(self, changes: Mapping[str, float] | None = None, /, **more: float) -> Workload:
         """Return a copy with some parameters changed.
@@ -542,7 +542,8 @@ def as_workload(workload: Any) -> Workload:
     return Workload(workload)
 
 
-def _label(case: Any) -> str:
+def as_label(case: Any) -> str:
+    """Return the label of a case given by label or number."""
     if isinstance(case, str):
         return text("case", case)
     try:

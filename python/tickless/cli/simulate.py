@@ -24,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--kernels", required=True, metavar="A,B,...", help="columns, the baseline first")
     add("--workload", required=True, metavar="NAME|FILE", help="see tickless list "
         "workloads; or a file: .toml a definition, .json for rt-app")  # fmt: skip
+    add("--partly", action="store_true", help="leave out what an rt-app file asks for and is not "
+        "simulated")  # fmt: skip
     add("--cases", metavar="A,B,...", help="rows; default: those of the workload on this machine")
     add("--set", action="append", default=[], metavar="NAME=VALUE",
         help="change a number of the workload (repeatable)")  # fmt: skip
@@ -50,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     """Simulate and print the comparison."""
     format = chosen_format(args)
     save = None if args.save is None else _saver(args.save)
-    workload = _workload(args.workload).replace(dict(map(_setting, args.set)))
+    workload = _workload(args.workload, args.partly).replace(dict(map(_setting, args.set)))
     results = tickless.simulate(
         args.machine,
         args.kernels.split(","),
@@ -83,13 +85,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _workload(text: str) -> tickless.Workload:
+def _workload(text: str, partly: bool) -> tickless.Workload:
     """Return a registered workload, or that of a file."""
     suffix = Path(text).suffix.lower()
     if suffix == ".toml":
         return tickless.Workload.from_toml(Path(text))
     if suffix == ".json":
-        return tickless.Workload.from_rtapp(Path(text))
+        return tickless.Workload.from_rtapp(Path(text), partly=partly)
+    if partly:
+        raise InvalidParameterError(f"--partly: {text} is no rt-app file (.json)")
     return tickless.Workload(text)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tickless.errors import InvalidParameterError, UnknownNameError, known_name
+from tickless.plots._axes import checked
 
 if TYPE_CHECKING:
     from tickless.comparison import Comparison
@@ -62,6 +63,7 @@ def plot(c: Comparison, kind: str = "effect", *, ax: Any = None, cases: Any = No
 
         height = 1.5 + len(rows) * max(0.32, 0.16 * len(c.kernels))
         _, ax = plt.subplots(figsize=(8.5, height), layout="constrained")
+    checked("ax", ax)
     kinds[kind](c, ax, rows)
     ax.set_yticks(range(len(rows)), [_plain(c.case_labels[i]) for i in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)

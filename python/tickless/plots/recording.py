@@ -71,7 +71,7 @@ def draw(r: Recording, start_ns: int | None = None, end_ns: int | None = None) -
     ax.spines[["top", "right", "left"]].set_visible(False)
     title = f"{r.machine}, {r.kernel}, case {r.case}"
     if not few:
-        title += "; too many wake-ups to draw"
+        title += "; too many wake-ups to draw, a shorter part shows them"
     if r.lost:
         title += f"; cut: {r.lost} happenings lost"
     ax.set_title(title, loc="left", fontsize=10)
