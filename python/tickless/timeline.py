@@ -323,7 +323,7 @@ def timeline(
     """
     if (events is None) == (programs is None):
         raise InvalidParameterError("events, programs: give exactly one of them")
-    if pick not in ("walk", "ideal"):
+    if text("pick", pick) not in ("walk", "ideal"):
         raise UnknownNameError(f"unknown pick {pick!r}; known: walk, ideal")
     columns = task_columns(tasks)
     setup: dict[str, Any] = {
@@ -352,7 +352,7 @@ def timeline(
         raw = _core.timeline_programs(
             setup,
             {
-                **program_columns(programs or ()),
+                **program_columns(programs),
                 "until_ns": integer("until_ns", until_ns),
                 "tick0_ns": tick if tick0_ns is None else integer("tick0_ns", tick0_ns),
                 "timer_latency_ns": integer("timer_latency_ns", timer_latency_ns),

@@ -55,6 +55,10 @@ def bursts(ops) -> tickless.Timeline:
     return run(events=None, programs=[(0, ops)], until_ns=1000)
 
 
+def programs(given) -> tickless.Timeline:
+    return run(events=None, programs=given, until_ns=1000)
+
+
 MASKED = np.ma.array([1, 2], mask=[False, True])
 
 
@@ -100,6 +104,14 @@ MASKED = np.ma.array([1, 2], mask=[False, True])
         (lambda: run(events={"t_ns": [0], "op": "FORK", "task": [0]}), ShapeError, "events.op"),
         (lambda: bursts([[1, 2], [3]]), ShapeError, "programs[0]"),
         (lambda: bursts(np.ma.array([[5, 6]], mask=[[0, 1]])), InvalidParameterError, "masked"),
+        (lambda: run(pick=np.ones(2)), InvalidTypeError, "pick"),
+        (lambda: programs(np.ones(2)), InvalidParameterError, "programs[0]"),
+        (lambda: programs([np.array(1)]), InvalidParameterError, "programs[0]"),
+        (lambda: programs([{0, 1}]), InvalidParameterError, "programs[0]"),
+        (lambda: programs(range(10**9)), InvalidParameterError, "programs: 1000000000"),
+        (lambda: bursts({1, 2}), InvalidTypeError, "programs[0].ops"),
+        (lambda: run(tasks=[range(10**9)]), InvalidParameterError, "tasks[0]"),
+        (lambda: run(events=[{1, 2, 3}]), InvalidTypeError, "events[0]"),
         (lambda: run().plot("a", 3), InvalidTypeError, "start_ns"),
         (lambda: run().plot(names=[1]), InvalidTypeError, "names[0]"),
         (lambda: samples(np.full((2, 1, 3), 1j)), InvalidTypeError, "t: not an array"),
