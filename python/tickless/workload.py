@@ -12,7 +12,7 @@ import numpy as np
 
 from tickless import _core, _html
 from tickless._arrays import changed, flag, real, text
-from tickless.errors import InvalidTypeError
+from tickless.errors import InvalidTypeError, UnknownNameError
 from tickless.machine import Machine
 from tickless.results import Metric
 from tickless.task_graph import Edge, Node, TaskGraph
@@ -376,6 +376,11 @@ class Workload:
             For a value that is no number.
         """
         wanted = {k: real(f"workload.{k}", v) for k, v in changed(changes, more).items()}
+        if wanted and not self.parameters:
+            raise UnknownNameError(
+                f"unknown workload parameter {next(iter(wanted))!r}: {self.name} is one's own and "
+                "has none; change its definition"
+            )
         made = Workload.__new__(Workload)
         core = self.core.replace(list(wanted.items()))
         made._fill(core, {**self.changes, **wanted}, self.origin)

@@ -104,6 +104,9 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"tickless {tickless.__version__}")
     parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, help=argparse.SUPPRESS)
+    if not argv:
+        parser.print_help(sys.stderr)
+        raise SystemExit(2)
     first = parser.parse_args(argv[:1])
     module = import_module(f"tickless.cli.{first.command}")
     command = argparse.ArgumentParser(

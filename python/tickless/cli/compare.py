@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tickless._files import written
-from tickless.cli._output import add_output, chosen_format, say, write
+from tickless.cli._output import add_output, check_place, chosen_format, say, write
 from tickless.errors import InvalidParameterError
 from tickless.results import Results, ResultSet
 
@@ -48,8 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the comparison; 1 if a regression was found and asked for."""
-    compared = _compare(args, _read(args))
     format = chosen_format(args)
+    if args.plot:
+        check_place("--plot", args.plot)
+    compared = _compare(args, _read(args))
     text = _table(args, compared, format)
     if format == "html":
         from tickless import _html
