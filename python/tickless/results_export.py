@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tickless._arrays import place
+from tickless._extras import wanted
 from tickless._files import written
 from tickless.errors import InputError, unreadable
 from tickless.results import Results
@@ -24,7 +25,8 @@ KEY = b"tickless"
 
 def to_xarray(res: Results) -> xr.Dataset:
     """Return a dataset with one variable per metric; see `Results.to_xarray`."""
-    import xarray as xr
+    with wanted():
+        import xarray as xr
 
     axes = _axes(res)
     coordinates: dict[str, Any] = {
@@ -69,8 +71,9 @@ def _axes(res: Results) -> dict[str, tuple[str, list[Any]]]:
 
 def to_parquet(res: Results, path: str | os.PathLike[str]) -> None:
     """Write one row per sample, and the description; see `Results.to_parquet`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with wanted():
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     columns: dict[str, list[Any]] = {
         c: [] for c in ("metric", "kernel", "case", "repeat", "extra", "value")
@@ -92,8 +95,9 @@ def to_parquet(res: Results, path: str | os.PathLike[str]) -> None:
 
 def from_parquet(path: str | os.PathLike[str]) -> Results:
     """Return what `to_parquet` wrote; see `Results.from_parquet`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with wanted():
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     file = place("path", path)
     name = str(file)

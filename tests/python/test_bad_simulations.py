@@ -250,3 +250,29 @@ except KeyboardInterrupt:
             child.kill()
     assert out, said
     assert float(out) - began < 2  # ten times what is promised: the machine may be busy
+
+
+def test_ctrl_c_stops_a_governor_that_never_answers():
+    code = f"""
+import tickless
+class Stuck:
+    def select(self, ctx):
+        print("go", flush=True)
+        while True: pass
+    def reflect(self, ctx, outcome): pass
+kernel = tickless.Kernel("6.12").replace(governor=Stuck())
+tickless.simulate({MACHINE!r}, kernel, "tbench", cases=[1], repeats=3, duration_s=1)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        try:
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(0.2)  # now it is stuck
+            child.send_signal(signal.SIGINT)
+            out, said = child.communicate(timeout=20)
+        finally:
+            child.kill()
+    assert "KeyboardInterrupt" in said
+    assert not out, "nobody is asked again"

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
+from tickless._extras import EXTRAS
 from tickless.errors import TicklessError, TicklessWarning
 
 COMMANDS = {
@@ -25,9 +26,6 @@ COMMANDS = {
     "validate": "check the installed package against a directory of golden data",
 }
 """Name and one-line summary of every command; the module has the same name."""
-
-EXTRAS = {"matplotlib": "plot", "pyarrow": "sweep", "tqdm": "sweep"}
-"""Packages that may be missing, and the extra that installs them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tickless._extras import wanted
 from tickless.errors import InvalidParameterError, UnknownNameError, known_name
 from tickless.plots._axes import checked
 
@@ -59,7 +60,8 @@ def plot(c: Comparison, kind: str = "effect", *, ax: Any = None, cases: Any = No
         )
     rows = _rows(c, cases)
     if ax is None:
-        import matplotlib.pyplot as plt
+        with wanted():
+            import matplotlib.pyplot as plt
 
         height = 1.5 + len(rows) * max(0.32, 0.16 * len(c.kernels))
         _, ax = plt.subplots(figsize=(8.5, height), layout="constrained")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless._arrays import integer
+from tickless._extras import wanted
 from tickless.errors import InvalidParameterError
 from tickless.plots.timeline import COLOURS, MANY, UNITS
 from tickless.recording import Recording
@@ -50,7 +51,8 @@ class _Window:
 
 def draw(r: Recording, start_ns: int | None = None, end_ns: int | None = None) -> Figure:
     """Draw `r`; see `Recording.plot`."""
-    import matplotlib.pyplot as plt
+    with wanted():
+        import matplotlib.pyplot as plt
 
     window = _Window(r, start_ns, end_ns)
     cpus = np.unique(r.cpu)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tickless._extras import wanted
 from tickless.errors import InvalidTypeError
 from tickless.plots._axes import checked
 
@@ -24,7 +25,8 @@ VERDICT_STYLE = (
 
 def draw(r: Replay, axes: Any = None) -> Figure:
     """Draw `r` on two axes side by side; see `Replay.plot`."""
-    import matplotlib.pyplot as plt
+    with wanted():
+        import matplotlib.pyplot as plt
 
     own = axes is None
     if own:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tickless import _timeline_views as views
 from tickless._arrays import integer
+from tickless._extras import wanted
 from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def draw(
     names: Sequence[str] | None = None,
 ) -> Figure:
     """Draw `t`; see `Timeline.plot`."""
-    import matplotlib.pyplot as plt
+    with wanted():
+        import matplotlib.pyplot as plt
 
     _check(t, names)
     window = _Window(t, start_ns, end_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tickless._extras import wanted
 from tickless.errors import InvalidParameterError
 from tickless.plots._axes import checked
 
@@ -36,7 +37,8 @@ WORDS = {"program": "tasks", "device": "at a time", "barrier": "parties"}
 
 def draw(graph: TaskGraph, title: str, ax: Any = None) -> Figure:
     """Draw `graph`; see `Workload.plot`."""
-    import matplotlib.pyplot as plt
+    with wanted():
+        import matplotlib.pyplot as plt
 
     if len(graph.nodes) > MOST_NODES:
         raise InvalidParameterError(
