@@ -269,6 +269,22 @@ def test_a_wake_time_to_which_no_exit_latency_can_be_added_is_refused():
         assert replayed(**call | {"add_exit_latency": False}).residency_ns.max() == wake
 
 
+@pytest.mark.parametrize(
+    ("wakes", "total"),
+    [
+        ([2**62, 2**62 - 1], LONGEST),
+        ([2**62, 2**62], LONGEST),
+        ([2**62] * 5, LONGEST),
+        ([LONGEST] * 9, LONGEST),
+        ([2**62 - 1, 5], 2**62 + 4),
+    ],
+)
+def test_a_total_that_64_bits_do_not_hold_stays_at_the_largest(wakes, total):
+    periods = tickless.IdlePeriods([1] * len(wakes), wakes)
+    assert replayed(periods=periods).summary()["time_ns"].max() == total
+    assert (replayed(periods=periods).summary()["time_ns"] >= 0).all()
+
+
 def test_a_c_governor_of_another_signature_is_refused():
     import ctypes
 
