@@ -185,12 +185,6 @@ impl<'a> Periods<'a> {
         self.len == 0
     }
 
-    /// The longest time until a wake-up, and the period that has it.
-    pub fn longest_wake(&self) -> Option<(usize, i64)> {
-        let every = (0..self.len).map(|i| (i, self.columns.wake.get(i)));
-        every.max_by_key(|&(_, wake)| wake)
-    }
-
     /// True if the driver refused the state in period `i`.
     pub fn is_rejected(&self, i: usize) -> bool {
         self.columns.rejected.get(i) != 0

@@ -92,8 +92,8 @@ def replay(
     UnknownNameError
         For a governor or machine that is not registered.
     InvalidParameterError
-        For another `hz`, both or none of `states` and `machine`, or ``follow="recorded"`` without
-        recorded states.
+        For another `hz`, both or none of `states` and `machine`, ``follow="recorded"`` without
+        recorded states, or a wake time to which `add_exit_latency` can add nothing in 64 bits.
 
     Examples
     --------
@@ -114,6 +114,8 @@ def replay(
 
     trace_decisions = flag("trace_decisions", trace_decisions)
     add_exit_latency = flag("add_exit_latency", add_exit_latency)
+    if add_exit_latency:
+        _check_sums(periods, plan)
     call = _Call(wanted, plan, periods, hz, add_exit_latency, _checked_threads(threads))
     again = follow == "own" and _comparable(periods, plan)
     total = len(wanted) * len(periods) * (2 if again else 1)
@@ -371,6 +373,19 @@ def _unique(names: list[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         unique.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
     return unique
+
+
+def _check_sums(periods: IdlePeriods, plan: _Plan) -> None:
+    """Refuse a wake time to which no exit latency can be added in 64 bits."""
+    most = np.iinfo(np.int64).max - max(int(t.exit_latency_ns.max()) for t, _ in plan)
+    wake = periods.column("wake_ns")
+    bad = wake > most
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InvalidParameterError(
+            f"wake_ns[{i}]: {wake[i]} ns and the exit latency of a state do not fit 64 bits; at "
+            f"most {most}"
+        )
 
 
 def _checked_threads(threads: int | None) -> int | None:

@@ -60,8 +60,8 @@ pub struct Decisions {
 /// Replays all `governors` on `periods`.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] for a tick rate no kernel has, no threads, a wake time to which no exit
-/// latency can be added, or a recorded state that is not in the table; [`Error::Shape`] for recorded states of another length;
+/// [`Error::InvalidParameter`] for a tick rate no kernel has, no threads, or a recorded state that is
+/// not in the table; [`Error::Shape`] for recorded states of another length;
 /// [`Error::Interrupted`] if the watch was stopped; whatever a foreign governor returns.
 pub fn replay(
     governors: &[Chosen<'_>],
@@ -97,15 +97,6 @@ fn check(table: &IdleTable, periods: &Periods<'_>, options: &Options<'_>) -> Res
     }
     if options.threads == Some(0) {
         return Err(Error::invalid("threads", "at least one thread is needed, found 0"));
-    }
-    if options.add_exit_latency {
-        let most = i64::MAX - table.states().iter().map(|s| s.exit_latency).max().unwrap_or(0);
-        if let Some((i, wake)) = periods.longest_wake().filter(|&(_, wake)| wake > most) {
-            let reason = format!(
-                "{wake} ns and the exit latency of a state do not fit 64 bits; at most {most}"
-            );
-            return Err(Error::invalid(format!("wake_ns[{i}]"), reason));
-        }
     }
     let Some(recorded) = options.recorded else { return Ok(()) };
     if recorded.len() != periods.len() {
