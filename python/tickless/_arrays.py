@@ -7,6 +7,9 @@ because seconds with nine decimals do not fit a double and the mistake would be 
 from __future__ import annotations
 
 import operator
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,13 +170,61 @@ def texts(name: str, values: Any) -> tuple[str, ...]:
     Raises
     ------
     InvalidTypeError
-        For anything but an iterable of texts.
+        For anything but an iterable of texts; one text is none.
     InvalidParameterError
         As `text`.
     """
     try:
+        if isinstance(values, str | bytes):
+            raise TypeError
         found = tuple(values)
     except TypeError:
         kind = type(values).__name__
-        raise InvalidTypeError(f"{name}: expected several texts, found {kind}") from None
+        raise InvalidTypeError(f"{name}: expected a list of texts, found {kind}") from None
     return tuple(text(f"{name}[{i}]", value) for i, value in enumerate(found))
+
+
+def several(name: str, values: Any) -> tuple[str, ...]:
+    """Return one text, or an iterable of them, as a tuple; errors are those of `texts`."""
+    return (text(name, values),) if isinstance(values, str) else texts(name, values)
+
+
+def changed(changes: Any, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a `replace` is to change: a mapping or None, and keywords.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything but a mapping of texts.
+    """
+    if changes is None:
+        return dict(more)
+    if not isinstance(changes, Mapping):
+        kind = type(changes).__name__
+        raise InvalidTypeError(
+            f'changes: expected a mapping such as {{"name": value}}, found {kind} {changes!r:.80}'
+        )
+    return {text("changes", name): value for name, value in changes.items()} | dict(more)
+
+
+def place(name: str, value: Any) -> Path:
+    """Return ``value``, a text or path object, as a path.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything else.
+    InvalidParameterError
+        For a null character, which no file name has.
+    """
+    if not isinstance(value, str | os.PathLike):
+        kind = type(value).__name__
+        raise InvalidTypeError(f"{name}: expected a path, found {kind} {value!r:.80}")
+    found = os.fspath(value)
+    if not isinstance(found, str):
+        raise InvalidTypeError(f"{name}: expected a path of text, found one of bytes; os.fsdecode")
+    if not found:
+        raise InvalidParameterError(f"{name}: an empty text is no path")
+    if "\0" in found:
+        raise InvalidParameterError(f"{name}: {found!r:.80} has a null character; no file has")
+    return Path(found)

@@ -6,12 +6,13 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tickless.errors import InputError, InvalidParameterError, InvalidTypeError
+from tickless._arrays import place, text, texts
+from tickless._files import small_text
+from tickless.errors import InvalidParameterError, InvalidTypeError
 
 TIMES = frozenset(
     {"run", "kernel", "spin", "sleep", "every", "each", "hold", "service", "start", "slice"}
@@ -19,17 +20,26 @@ TIMES = frozenset(
 )
 """Keys of a definition whose numbers are times: ns in a file, us in Python."""
 
+MOST_ITEMS = 1_000_000
+"""Items of a list: more are no definition that a person wrote."""
+
 NESTED = frozenset({"repeat", "chance"})
 """Operations whose last item is a list of operations."""
-
-LARGEST = 64 << 20
-"""Bytes of the largest file that is read as a definition; those of people have a few thousand."""
 
 
 def definition(
     programs: Any, tasks: Any, channels: Any, report: Any, more: Mapping[str, Any]
 ) -> str:
     """Return the definition in JSON; see `Workload.from_ops`."""
+    try:
+        made = _definition(programs, tasks, channels, report)
+        return json.dumps(_plain("workload", made | dict(more)))
+    except RecursionError:
+        message = "workload: nested without end; loops may be 4 deep"
+        raise InvalidParameterError(message) from None
+
+
+def _definition(programs: Any, tasks: Any, channels: Any, report: Any) -> dict[str, Any]:
     table = _table("programs", programs)
     made: dict[str, Any] = {
         "programs": {name: _list(f"programs.{name}", ops) for name, ops in table.items()},
@@ -39,7 +49,7 @@ def definition(
     if report is not None:
         counted = isinstance(report, str)
         made["report"] = {"rate": report, "unit": f"{report}/s"} if counted else report
-    return json.dumps(_plain("workload", made | dict(more)))
+    return made
 
 
 def _table(place: str, value: Any) -> dict[str, Any]:
@@ -52,9 +62,9 @@ def _table(place: str, value: Any) -> dict[str, Any]:
 
 
 def _list(place: str, ops: Any) -> list[Any]:
-    if isinstance(ops, str | bytes | Mapping) or not hasattr(ops, "__iter__"):
+    if isinstance(ops, str | bytes | Mapping | np.ndarray) or not hasattr(ops, "__iter__"):
         raise InvalidTypeError(f"{place}: expected a list of operations, found {ops!r:.80}")
-    return [_operation(f"{place}[{i}]", op) for i, op in enumerate(ops)]
+    return [_operation(f"{place}[{i}]", op) for i, op in enumerate(_few(place, ops))]
 
 
 def _operation(place: str, op: Any) -> Any:
@@ -91,16 +101,18 @@ def _channels(channels: Any) -> dict[str, Any]:
     if channels is None:
         return {}
     if isinstance(channels, list | tuple):
-        channels = dict.fromkeys(channels, "all")
+        channels = dict.fromkeys(texts("channels", channels), "all")
     options = _table("channels", channels)
     return {n: {"per": o} if isinstance(o, str) else o for n, o in options.items()}
 
 
 def _plain(place: str, value: Any, key: str = "") -> Any:
     """Return `value` as what JSON holds; numbers under the name of a time become us."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
         value = value.item()
-    if value is None or isinstance(value, bool | str):
+    if isinstance(value, str):
+        return text(place, value)
+    if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):
         if key in TIMES:
@@ -111,10 +123,18 @@ def _plain(place: str, value: Any, key: str = "") -> Any:
     if isinstance(value, Mapping):
         return {k: _plain(f"{place}.{k}", v, k) for k, v in _table(place, value).items()}
     if isinstance(value, list | tuple | range | np.ndarray):
-        return [_plain(f"{place}[{i}]", v) for i, v in enumerate(value)]
+        return [_plain(f"{place}[{i}]", v) for i, v in enumerate(_few(place, value))]
     raise InvalidTypeError(
         f"{place}: expected a number, text, list or mapping, found {value!r:.80}"
     )
+
+
+def _few(place: str, values: Any) -> Any:
+    """Return `values` if a definition can hold as many."""
+    if hasattr(values, "__len__") and len(values) > MOST_ITEMS:
+        found = len(values)
+        raise InvalidParameterError(f"{place}: {found} items; at most {MOST_ITEMS} can be")
+    return values
 
 
 def source(name: str, path_or_text: Any) -> tuple[str, str, str]:
@@ -126,17 +146,5 @@ def source(name: str, path_or_text: Any) -> tuple[str, str, str]:
         return path_or_text, f"<{name}>", "own"
     if not isinstance(path_or_text, str | os.PathLike):
         raise InvalidTypeError(f"{name}: expected a path or a text, found {path_or_text!r:.80}")
-    path = Path(path_or_text)
-    with path.open("rb") as f:
-        raw = f.read(LARGEST + 1)
-    if len(raw) > LARGEST:
-        raise InputError(
-            f"{path}: more than {LARGEST >> 20} MiB are no definition of a workload",
-            str(path), None, "too-large",
-        )  # fmt: skip
-    try:
-        return raw.decode("utf-8-sig"), str(path), path.stem
-    except UnicodeDecodeError as e:
-        line = raw.count(b"\n", 0, e.start) + 1
-        message = f"{path}, line {line}: not UTF-8; save the file as UTF-8"
-        raise InputError(message, str(path), line, "encoding") from None
+    path = place(name, path_or_text)
+    return small_text(path), str(path), path.stem

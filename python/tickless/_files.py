@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and small ones read whole."""
 
 from __future__ import annotations
 
@@ -9,6 +9,38 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+
+from tickless._arrays import place
+from tickless.errors import InputError, unreadable
+
+LARGEST = 64 << 20
+"""Bytes of the largest file that people write; theirs have a few thousand."""
+
+
+def small_text(path: Path) -> str:
+    """Return the text of a file that a person wrote: UTF-8, with or without a mark in front.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read.
+    InputError
+        If it is longer than 64 MiB, or not UTF-8, with the line.
+    """
+    try:
+        with path.open("rb") as f:
+            raw = f.read(LARGEST + 1)
+    except OSError as e:
+        raise unreadable(path, e) from None
+    if len(raw) > LARGEST:
+        message = f"{path}: more than {LARGEST >> 20} MiB, which nobody writes; check the path"
+        raise InputError(message, str(path), None, "too-large")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        line = raw.count(b"\n", 0, e.start) + 1
+        message = f"{path}, line {line}: not UTF-8; save the file as UTF-8"
+        raise InputError(message, str(path), line, "encoding") from None
 
 
 @contextmanager
@@ -32,7 +64,7 @@ def written(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
         Naming `path`, whatever step failed.
     """
     try:
-        target = Path(os.path.realpath(path))
+        target = Path(os.path.realpath(place("path", path)))
         with _device(target, mode) if _is_device(target) else _replaced(target, mode) as f:
             yield f
     except OSError as e:

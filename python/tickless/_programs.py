@@ -58,7 +58,7 @@ def _mapping(name: str, values: Any) -> Mapping[Any, Any]:
 
 def _sequence(name: str, values: Any) -> Any:
     try:
-        if not isinstance(values, (str, bytes)):
+        if hasattr(values, "__getitem__") and not isinstance(values, (str, bytes, Mapping)):
             len(values)
             return values
     except OverflowError:
@@ -111,7 +111,7 @@ def task_columns(tasks: Any) -> Columns:
 
 def _task_row(i: int, task: Any) -> tuple[Any, ...]:
     if isinstance(task, Sequence) and not isinstance(task, (str, bytes)):
-        return tuple(task)
+        return tuple(task[:4])
     return (integer(f"tasks[{i}]", task),)
 
 
@@ -167,6 +167,9 @@ def _event_rows(events: Any) -> Columns:
 def program_columns(programs: Any) -> Columns:
     """Return the programs as columns; operations of all tasks in one row, cut at ``ends``."""
     n = len(_sequence("programs", programs))
+    if n > _WORDS["max_tasks"]:
+        most = _WORDS["max_tasks"]
+        raise InvalidParameterError(f"programs: {n} programs; at most {most} are supported")
     start, repeat = np.zeros(n, np.int64), np.zeros(n, np.int64)
     ends = np.zeros(n, np.int64)
     codes: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
@@ -174,9 +177,10 @@ def program_columns(programs: Any) -> Columns:
     total = 0
     for i, program in enumerate(programs):
         if program is not None:
-            if not hasattr(program, "__len__") or not 2 <= len(program) <= 3:
+            if not _is_row(program) or not 2 <= len(program) <= 3:
                 raise InvalidParameterError(
-                    f"programs[{i}]: expected (start_ns, operations[, repeat]), found {program!r}"
+                    f"programs[{i}]: expected (start_ns, operations[, repeat]), found "
+                    f"{program!r:.80}"
                 )
             start[i] = integer(f"programs[{i}].start_ns", program[0])
             repeat[i] = integer(f"programs[{i}].repeat", program[2]) if len(program) > 2 else 0
@@ -209,7 +213,14 @@ def _operations(name: str, ops: Any) -> tuple[NDArray[np.uint8], NDArray[np.int6
 
 
 def _is_word(op: Any) -> bool:
-    return hasattr(op, "__len__") and len(op) > 0 and isinstance(op[0], str)
+    return _is_row(op) and len(op) > 0 and isinstance(op[0], str)
+
+
+def _is_row(value: Any) -> bool:
+    """Tell whether a value has items by number."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence | np.void)
 
 
 def _named_operations(name: str, ops: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tickless._extras import wanted
 from tickless.errors import InvalidTypeError
 
 
@@ -36,7 +37,8 @@ class Progress:
         self._bar: Any = None
         self._call = wish if callable(wish) else None
         if wish is True:
-            from tqdm.auto import tqdm
+            with wanted():
+                from tqdm.auto import tqdm
 
             self._bar = tqdm(total=total, unit=unit, unit_scale=True)
 

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from tickless import _core, _html
 from tickless._arrays import text
-from tickless.errors import unknown_name
+from tickless.errors import InvalidTypeError, unknown_name
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,16 @@ class Catalogue(Sequence[Entry]):
                     return entry
             known = [name for e in self._entries for name in (e.name, *e.aliases)]
             raise unknown_name(f"entry of {self.kind}", index, known)
-        return self._entries[index]
+        try:
+            return self._entries[index]
+        except TypeError:
+            kind = type(index).__name__
+        raise InvalidTypeError(f"{self.kind}: expected a name or a position, found {kind}")
 
     def __contains__(self, item: object) -> bool:
-        return any(item in (e, e.name, *e.aliases) for e in self._entries)
+        if isinstance(item, str):
+            return any(item == e.name or item in e.aliases for e in self._entries)
+        return isinstance(item, Entry) and item in self._entries
 
     def __len__(self) -> int:
         return len(self._entries)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tickless import tables
 from tickless._arrays import texts
-from tickless.errors import InvalidParameterError, InvalidTypeError, UnknownNameError, unknown_name
+from tickless.errors import InvalidParameterError, InvalidTypeError, known_name
 from tickless.results import Array
 from tickless.stats import means, mmtests, mmtests_tables, rules, welch
 from tickless.stats.mmtests_benchmarks import Profile, profile
@@ -113,8 +113,8 @@ class Comparison(View):
         return tables.make(style, self, **options)
 
     def _era(self, era: str | None) -> str | None:
-        if era is not None and era not in mmtests.ERAS:
-            raise UnknownNameError(f"unknown era {era!r}; known: {', '.join(mmtests.ERAS)}")
+        if era is not None:
+            known_name("era", era, mmtests.ERAS)
         if era is not None and self.era is not None and era != self.era:
             raise InvalidParameterError(
                 f"era = {era!r}: the rule {self.rule!r} belongs to era {self.era!r}; give one only"
@@ -133,28 +133,34 @@ class Comparison(View):
     def gmean_pct(self) -> Array:
         """Improvement by the geometric mean of the ratios, ``(n_kernels,)``, percent.
 
-        Over the cases that both sides have; NaN if there is none. In a table of mixed directions a
-        time counts by its inverse.
+        Over the cases that both sides have; NaN if there is none, or the change is more than a
+        float holds. In a table of mixed directions a time counts by its inverse.
         """
         sign = np.array([m.sign for m in self.case_info])
         log = self._log_ratio
         same = (sign == sign[0]).all()
         factor = means.amean(log if same else log * sign)
-        return 0.0 + 100.0 * (np.exp(factor) - 1) * (sign[0] if same else 1)
+        with np.errstate(over="ignore"):
+            change = 100.0 * (np.exp(factor) - 1)
+        change = np.where(np.isfinite(change), change, np.nan)
+        return np.asarray(0.0 + change * (sign[0] if same else 1))
 
     @cached_property
     def gmean_detectable_pct(self) -> Array:
         """Smallest change of the geometric mean that the samples would show, ``(n_kernels,)``."""
         there = ~np.isnan(self._log_ratio)
         squares = np.where(there, self.detectable_pct**2, 0.0).sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             return np.asarray(np.sqrt(squares) / there.sum(axis=1))
 
     @property
     def _log_ratio(self) -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = self.center / self.center[:1]
-            return np.log(np.where(np.isfinite(ratio) & (ratio > 0), ratio, np.nan))
+        with np.errstate(all="ignore"):
+            # The difference: the ratio of two numbers may be none that a float holds.
+            log = np.log(self.center)
+            return np.where(np.isfinite(log), log, np.nan) - np.where(
+                np.isfinite(log[:1]), log[:1], np.nan
+            )
 
     @np.errstate(all="ignore")
     def statistics(self) -> list[tuple[mmtests.Row, Array]]:
@@ -279,8 +285,7 @@ class ComparisonSet(Mapping[str, Comparison]):
         self.notes = texts("notes", notes)
 
     def __getitem__(self, key: str) -> Comparison:
-        if key not in self._entries:
-            raise unknown_name("table", key, self._entries)
+        known_name("table", key, self._entries)
         return self._entries[key]
 
     def __iter__(self) -> Iterator[str]:

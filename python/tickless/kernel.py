@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tickless import _core, _html
-from tickless._arrays import flag, integer, text
+from tickless._arrays import changed, flag, integer, text
+from tickless._foreign import as_core
 from tickless.errors import InvalidTypeError
 from tickless.idle_table import IdleTable
 
@@ -211,7 +212,7 @@ class Kernel:
         Tunables that are set are taken as they stand; only defaults grow with the number of CPUs,
         as in the kernel. Another `policy` brings its own features and tunables.
         """
-        wanted = dict(changes or {}) | more
+        wanted = changed(changes, more)
         custom = self.custom_governor
         own = "governor" in wanted and not isinstance(wanted["governor"], str)
         if "governor" in wanted:
@@ -364,9 +365,7 @@ def _plain(field: str, value: Any) -> Any:
 
 
 def _checked_governor(governor: Any) -> Any:
-    from tickless.replay import _as_core
-
-    _as_core(governor)
+    as_core(governor)
     return governor
 
 

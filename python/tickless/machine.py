@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless import _core
-from tickless._arrays import freeze, integer, integers, text, texts
+from tickless._arrays import changed, freeze, integer, integers, text, texts
 from tickless.errors import InvalidParameterError, InvalidTypeError
 from tickless.idle_table import IdleTable
 from tickless.topology import Topology
@@ -233,7 +233,7 @@ class Machine:
         New `tables` keep what the old states of the same name know beyond them: entry time, scope,
         lost caches. With another number of CPUs the topology becomes flat.
         """
-        wanted = dict(changes or {}) | more
+        wanted = changed(changes, more)
         machine = self
         if "tables" in wanted or "table_of" in wanted:
             machine = machine._with_tables(
@@ -357,7 +357,7 @@ def _value(name: str, value: Any) -> bool | int | float | str | list[float]:
     if isinstance(value, numbers.Real):
         return float(value)
     if isinstance(value, str):
-        return value
+        return text(name, value)
     try:
         array = np.asarray(value)
         if array.ndim == 1 and array.dtype.kind in "iuf":

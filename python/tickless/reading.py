@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tickless import _core
-from tickless.errors import InputError
+from tickless._arrays import place
+from tickless.errors import InputError, InvalidTypeError, MissingFileError, unreadable
 from tickless.idle_csv import COLUMNS
 from tickless.idle_dump import read_idle_dump
 
@@ -123,7 +124,10 @@ def read(path: Any, *, errors: str = "report", time_unit: str | None = None) -> 
     Raises
     ------
     InputError
-        If no reader knows the content; the message says what was looked at.
+        If no reader knows the content, with what was looked at; for a file that cannot be read. One
+        that is not there is a `FileNotFoundError` too.
+    InvalidTypeError
+        For an open file: what it is could be found out only by reading it twice.
 
     Examples
     --------
@@ -133,7 +137,12 @@ def read(path: Any, *, errors: str = "report", time_unit: str | None = None) -> 
     """
     if isinstance(path, list | tuple):
         return _read_trace(list(path), errors, time_unit)
-    file = None if isinstance(path, bytes) else Path(path)
+    if hasattr(path, "read"):
+        raise InvalidTypeError(
+            f"path: expected a path or bytes, found {type(path).__name__}, an open file; give "
+            "path.read(), or the reader of what it holds: read_trace, read_benchmark ..."
+        )
+    file = None if isinstance(path, bytes) else place("path", path)
     head = path if isinstance(path, bytes) else _head(file)
     if file is not None and not file.is_file() and not file.is_dir():
         return _read_trace(path, errors, time_unit)  # a pipe can be read once only
@@ -156,19 +165,21 @@ def _head(path: Path | None) -> bytes:
     """Return the first bytes of a file, unpacked; nothing for directories and pipes."""
     if path is None or not path.exists():
         name = os.fspath(path or "")
-        raise InputError(f"{name}: no such file; check the path", name, None, "not-found")
+        raise MissingFileError(f"{name}: no such file; check the path", name)
     if not path.is_file():
         return b""
-    with path.open("rb") as f:
-        magic = f.read(6)
     try:
-        if magic.startswith(b"\x1f\x8b"):
+        with path.open("rb") as f:
+            head = f.read(HEAD)
+    except OSError as e:
+        raise unreadable(path, e) from None
+    try:
+        if head.startswith(b"\x1f\x8b"):
             with gzip.open(path) as f:
                 return f.read(HEAD)
-        if magic == b"\xfd7zXZ\0":
+        if head.startswith(b"\xfd7zXZ\0"):
             with lzma.open(path) as f:
                 return f.read(HEAD)
     except (OSError, EOFError, lzma.LZMAError, zlib.error):
         return b""  # the reader says what is wrong with it
-    with path.open("rb") as f:
-        return f.read(HEAD)
+    return head

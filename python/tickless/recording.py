@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tickless._arrays import freeze
+from tickless._arrays import freeze, integer
 from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -100,8 +100,10 @@ class Recording:
 
     def task_name(self, task: int) -> str:
         """Return ``client-0``, or ``<idle>`` for the idle task."""
-        if task == IDLE_TASK:
+        if integer("task", task) == IDLE_TASK:
             return "<idle>"
+        if task < 0:
+            raise InvalidParameterError(f"task: expected at least 0, found {task}")
         name = self.tasks[task] if task < len(self.tasks) else "child"
         return f"{name.replace(' ', '-')}-{task}"
 

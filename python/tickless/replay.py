@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from tickless import _core
 from tickless._arrays import flag, freeze, integer, text
+from tickless._foreign import as_core
 from tickless._progress import Progress
 from tickless.errors import InvalidParameterError, InvalidTypeError
 from tickless.idle_table import IdleTable
@@ -92,8 +92,8 @@ def replay(
     UnknownNameError
         For a governor or machine that is not registered.
     InvalidParameterError
-        For another `hz`, both or none of `states` and `machine`, or ``follow="recorded"`` without
-        recorded states.
+        For another `hz`, both or none of `states` and `machine`, ``follow="recorded"`` without
+        recorded states, or a wake time to which `add_exit_latency` can add nothing in 64 bits.
 
     Examples
     --------
@@ -114,6 +114,8 @@ def replay(
 
     trace_decisions = flag("trace_decisions", trace_decisions)
     add_exit_latency = flag("add_exit_latency", add_exit_latency)
+    if add_exit_latency:
+        _check_sums(periods, plan)
     call = _Call(wanted, plan, periods, hz, add_exit_latency, _checked_threads(threads))
     again = follow == "own" and _comparable(periods, plan)
     total = len(wanted) * len(periods) * (2 if again else 1)
@@ -373,25 +375,17 @@ def _unique(names: list[str]) -> list[str]:
     return unique
 
 
-_C_FUNCTION: Any = ctypes.CFUNCTYPE(None).__mro__[1]
-"""What every ctypes function pointer derives from; ctypes does not name it publicly."""
-
-
-def _as_core(governor: Any) -> Any:
-    """Return what the border takes: a name, ("cfunc", address), or the object itself."""
-    if isinstance(governor, str):
-        return governor
-    address = getattr(governor, "address", None)  # numba cfunc
-    if isinstance(governor, _C_FUNCTION):
-        address = ctypes.cast(governor, ctypes.c_void_p).value
-    if isinstance(address, int):
-        return ("cfunc", address)
-    if callable(getattr(governor, "select", None)) and callable(getattr(governor, "reflect", None)):
-        return governor
-    raise InvalidTypeError(
-        "governors: expected a registered name, an object with select(ctx) and "
-        f"reflect(ctx, outcome), or a C function pointer, found {type(governor).__name__}"
-    )
+def _check_sums(periods: IdlePeriods, plan: _Plan) -> None:
+    """Refuse a wake time to which no exit latency can be added in 64 bits."""
+    most = np.iinfo(np.int64).max - max(int(t.exit_latency_ns.max()) for t, _ in plan)
+    wake = periods.column("wake_ns")
+    bad = wake > most
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InvalidParameterError(
+            f"wake_ns[{i}]: {wake[i]} ns and the exit latency of a state do not fit 64 bits; at "
+            f"most {most}"
+        )
 
 
 def _checked_threads(threads: int | None) -> int | None:
@@ -520,7 +514,7 @@ class _Call:
 
         Ctrl-C reaches an object that sleeps or never ends on the thread that called only.
         """
-        asked = [_as_core(g) for g in self.governors]
+        asked = [as_core(g) for g in self.governors]
         own = [i for i, g in enumerate(asked) if isinstance(g, str | tuple)]
         objects = [i for i in range(len(asked)) if i not in own]
         joined: dict[str, NDArray[Any]] = {}

@@ -59,8 +59,16 @@ def summary(r: Replay) -> pd.DataFrame:
 
 
 def _sums(state: NDArray[np.uint8], values: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return exact integer sums per state; `bincount` would add floats."""
-    return np.array([values[state == s].sum() for s in range(size)], np.int64)
+    """Return exact integer sums per state; `bincount` would add floats.
+
+    A sum of more than 64 bits hold, 292 years, stays at the largest number.
+    """
+    most, sums = np.iinfo(np.int64).max, []
+    for s in range(size):
+        own = values[state == s]
+        total = int(own.sum())
+        sums.append(most if total < 0 or own.sum(dtype=np.float64) >= 2.0**63 else total)
+    return np.array(sums, np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

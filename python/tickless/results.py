@@ -9,7 +9,7 @@ give no p-value.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,8 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tickless._arrays import integer, text, texts
-from tickless.errors import InvalidParameterError, InvalidTypeError, ShapeError, unknown_name
+from tickless._arrays import integer, several, text, texts
+from tickless.errors import (
+    InvalidParameterError,
+    InvalidTypeError,
+    ShapeError,
+    known_name,
+    unknown_name,
+)
 
 if TYPE_CHECKING:
     import os
@@ -32,6 +38,8 @@ Array = NDArray[np.float64]
 BETTER = ("higher", "lower")
 MOST_DECIMALS = 20
 """More decimals than any float64 has digits for."""
+MOST_NAMED = 8
+"""Metrics that a line for people names; `Results.metrics` has all."""
 MEANS = ("arithmetic", "harmonic", "median")
 
 
@@ -143,8 +151,9 @@ class Results:
         if set(self.metrics) != set(self.metric_info):
             odd = sorted(set(self.metrics) ^ set(self.metric_info))
             raise InvalidParameterError(f"metrics and metric_info differ in {', '.join(odd)}")
-        if self.primary not in self.metrics:
-            raise unknown_name("metric", self.primary, self.metrics)
+        for name in self.metrics:
+            text("metrics", name)
+        known_name("metric", self.primary, self.metrics)
         for name, info in self.metric_info.items():
             if not isinstance(info, Metric):
                 kind = type(info).__name__
@@ -171,16 +180,15 @@ class Results:
         more.setdefault("primary", next(iter(metrics), ""))
         return cls(
             benchmark=benchmark,
-            kernels=tuple(kernels),
-            cases=tuple(cases),
+            kernels=kernels,  # type: ignore[arg-type]  # checked and frozen there
+            cases=cases,  # type: ignore[arg-type]
             metrics={k: a for k, (_, a) in metrics.items()},
             metric_info={k: m for k, (m, _) in metrics.items()},
             **more,
         )
 
     def __getitem__(self, metric: str) -> Array:
-        if metric not in self.metrics:
-            raise unknown_name("metric", metric, self.metrics)
+        known_name("metric", metric, self.metrics)
         return self.metrics[metric]
 
     @property
@@ -198,21 +206,33 @@ class Results:
         return dataclasses.replace(self, **changes)
 
     def select(
-        self, *, kernels: Sequence[str] | None = None, cases: Sequence[str] | None = None
+        self,
+        *,
+        kernels: str | Sequence[str] | None = None,
+        cases: str | Sequence[str] | None = None,
     ) -> Results:
         """Return the named kernels and cases only, in the given order.
+
+        Parameters
+        ----------
+        kernels, cases : str or sequence of str, optional
+            Names or printed labels; all if None.
 
         Raises
         ------
         UnknownNameError
             For a kernel or case that is not there.
         """
-        k = [self.kernel_index(n) for n in (self.kernels if kernels is None else kernels)]
+        wanted = self.kernels if kernels is None else several("kernels", kernels)
+        k = [self.kernel_index(n) for n in wanted]
         known = {
             **{n: i for i, n in reversed(list(enumerate(self.case_labels)))},
             **_index(self.cases),
         }
-        c = [_at(known, "case", n) for n in (self.cases if cases is None else cases)]
+        c = [
+            _at(known, "case", n)
+            for n in (self.cases if cases is None else several("cases", cases))
+        ]
         return self.replace(
             kernels=tuple(self.kernels[i] for i in k),
             cases=tuple(self.cases[i] for i in c),
@@ -375,7 +395,7 @@ class Results:
         n = max((a.shape[2] for a in self.metrics.values()), default=0)
         return (
             f"Results({self.benchmark!r}, machine={self.machine!r}, {len(self.kernels)} kernels x "
-            f"{len(self.cases)} cases x {n} repeats, metrics: {', '.join(self.metrics)})"
+            f"{len(self.cases)} cases x {n} repeats, metrics: {_some(list(self.metrics))})"
         )
 
     def _repr_html_(self) -> str:
@@ -556,8 +576,7 @@ class ResultSet(Mapping[str, "Results | PublishedTable"]):
         self.name = name
 
     def __getitem__(self, key: str) -> Results | PublishedTable:
-        if key not in self._entries:
-            raise unknown_name("table", key, self._entries)
+        known_name("table", key, self._entries)
         return self._entries[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -602,8 +621,10 @@ def kernel_index(kernels: Sequence[str], labels: Sequence[str], name: str) -> in
 
 def _freeze_names(r: Results | PublishedTable) -> tuple[int, int]:
     """Check and freeze names and labels; return (n_kernels, n_cases)."""
+    for name in ("benchmark", "machine", "case_title"):
+        text(name, getattr(r, name))
     for name in ("kernels", "cases"):
-        names = tuple(str(x) for x in getattr(r, name))
+        names = _names(name, getattr(r, name))
         if not names:
             raise InvalidParameterError(f"{name}: empty")
         twice = (
@@ -611,7 +632,7 @@ def _freeze_names(r: Results | PublishedTable) -> tuple[int, int]:
         )
         if twice:
             raise InvalidParameterError(f"{name}: {twice[0]!r} occurs more than once")
-        labels = tuple(str(x) for x in getattr(r, f"{name[:-1]}_labels")) or names
+        labels = _names(f"{name[:-1]}_labels", getattr(r, f"{name[:-1]}_labels")) or names
         if len(labels) != len(names):
             raise ShapeError(f"{name[:-1]}_labels: {len(labels)} entries, expected {len(names)}")
         _set(r, **{name: names, f"{name[:-1]}_labels": labels})
@@ -619,6 +640,21 @@ def _freeze_names(r: Results | PublishedTable) -> tuple[int, int]:
         raise InvalidTypeError(f"attrs: expected a mapping, found {type(r.attrs).__name__}")
     _set(r, notes=texts("notes", r.notes), attrs=MappingProxyType(dict(r.attrs)))
     return len(r.kernels), len(r.cases)
+
+
+def _some(names: list[str]) -> str:
+    """Return all names, or the first of many."""
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+
+
+def _names(name: str, values: Any) -> tuple[str, ...]:
+    """Return several names, numbers as their text."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        kind = type(values).__name__
+        raise InvalidTypeError(f"{name}: expected a list of names, found {kind} {values!r:.80}")
+    return tuple(str(x) for x in values)
 
 
 def _frozen(name: str, value: Any, shape: tuple[int, int], ndim: int = 3) -> Array:
@@ -659,6 +695,5 @@ def _index(names: Sequence[str]) -> dict[str, int]:
 
 
 def _at(known: Mapping[str, int], kind: str, name: str) -> int:
-    if name not in known:
-        raise unknown_name(kind, name, known)
+    known_name(kind, name, known)
     return known[name]

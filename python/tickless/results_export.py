@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tickless._arrays import place
+from tickless._extras import wanted
 from tickless._files import written
-from tickless.errors import InputError
+from tickless.errors import InputError, unreadable
 from tickless.results import Results
-from tickless.results_io import FORMAT, describe_all, make
+from tickless.results_io import FORMAT, check_shape, describe_all, described, make
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,9 +25,10 @@ KEY = b"tickless"
 
 def to_xarray(res: Results) -> xr.Dataset:
     """Return a dataset with one variable per metric; see `Results.to_xarray`."""
-    import xarray as xr
+    with wanted():
+        import xarray as xr
 
-    axes = res.attrs.get("axes", {})
+    axes = _axes(res)
     coordinates: dict[str, Any] = {
         "kernel": list(res.kernels),
         "case": list(res.cases),
@@ -50,10 +54,26 @@ def to_xarray(res: Results) -> xr.Dataset:
     return xr.Dataset(variables, coordinates, {**whole, "notes": list(res.notes)})
 
 
+def _axes(res: Results) -> dict[str, tuple[str, list[Any]]]:
+    """Return name and labels of the fourth axis of each metric whose attributes tell both."""
+    told = res.attrs.get("axes")
+    known = {}
+    for name, axis in told.items() if isinstance(told, Mapping) else ():
+        values = res.metrics.get(name)
+        if values is None or values.ndim != 4 or not isinstance(axis, list | tuple):
+            continue
+        if len(axis) == 2 and isinstance(axis[0], str) and isinstance(axis[1], list | tuple):
+            dim, labels = axis
+            if len(labels) == values.shape[3]:
+                known[name] = dim, list(labels)
+    return known
+
+
 def to_parquet(res: Results, path: str | os.PathLike[str]) -> None:
     """Write one row per sample, and the description; see `Results.to_parquet`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with wanted():
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     columns: dict[str, list[Any]] = {
         c: [] for c in ("metric", "kernel", "case", "repeat", "extra", "value")
@@ -68,25 +88,34 @@ def to_parquet(res: Results, path: str | os.PathLike[str]) -> None:
         columns["extra"].append(x.astype(np.int32))
         columns["value"].append(flat[k, c, r, x])
     table = pa.table({name: np.concatenate(parts) for name, parts in columns.items()})
-    about = json.dumps(describe_all(res), ensure_ascii=False).encode()
+    about = described(describe_all(res)).encode()
     with written(path, "wb") as f:
         pq.write_table(table.replace_schema_metadata({KEY: about}), f)
 
 
 def from_parquet(path: str | os.PathLike[str]) -> Results:
     """Return what `to_parquet` wrote; see `Results.from_parquet`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with wanted():
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
-    name = os.fspath(path)
+    file = place("path", path)
+    name = str(file)
     try:
-        table = pq.read_table(name)
-    except pa.ArrowInvalid as e:
+        source = file.open("rb")
+    except OSError as e:
+        raise unreadable(file, e) from None
+    try:
+        with source:
+            table = pq.read_table(source)
+    except (pa.ArrowException, OSError, ValueError) as e:
         raise InputError(f"{name}: not a Parquet file ({e})", name, None, "damaged") from None
     try:
         about = json.loads((table.schema.metadata or {})[KEY])
         if about["format"] != FORMAT:
             raise KeyError(FORMAT)
+        for m in about["metrics"].values():
+            check_shape(m["shape"], name)
         metrics = {n: np.full(m["shape"], np.nan) for n, m in about["metrics"].items()}
         kernels = {n: i for i, n in enumerate(about["kernels"])}
         cases = {n: i for i, n in enumerate(about["cases"])}
@@ -97,6 +126,6 @@ def from_parquet(path: str | os.PathLike[str]) -> Results:
             k, c = rows["kernel"].map(kernels), rows["case"].map(cases)
             flat[k, c, rows["repeat"], rows["extra"]] = rows["value"]
         return make(about, metrics)
-    except (KeyError, TypeError, ValueError, IndexError) as e:
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, pa.ArrowException) as e:
         message = f"{name}: a Parquet file, but not one of ours ({e}); see Results.from_frame"
         raise InputError(message, name, None, "not-tickless") from None

@@ -15,7 +15,7 @@ import numpy as np
 
 from tickless._arrays import text as whole_text
 from tickless._files import written
-from tickless.errors import InputError, InvalidParameterError
+from tickless.errors import InputError, InvalidParameterError, InvalidTypeError
 from tickless.results import Array, Metric, PublishedTable, Results
 
 if TYPE_CHECKING:
@@ -132,7 +132,11 @@ def from_frame(
     """
     import pandas as pd
 
-    rows = pd.DataFrame(frame).reset_index(drop=True)
+    try:
+        rows = pd.DataFrame(frame).reset_index(drop=True)
+    except (TypeError, ValueError) as e:
+        kind = type(frame).__name__
+        raise InvalidTypeError(f"frame: expected a DataFrame, found {kind} ({e})") from None
     by = [case] if isinstance(case, str) else list(case)
     for column in (kernel, *by, value):
         if column not in rows.columns:
@@ -173,7 +177,7 @@ def to_csv(res: Results, path: str | os.PathLike[str] | None = None) -> str:
     Values are written with the shortest text that reads back to the same bits.
     """
     out = io.StringIO()
-    out.write(_HEAD + json.dumps(describe_all(res), ensure_ascii=False) + "\n")
+    out.write(_HEAD + described(describe_all(res)) + "\n")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("metric", "kernel", "case", "repeat", "extra", "value"))
     for name, a in res.metrics.items():
@@ -201,7 +205,9 @@ def from_csv(text: str, path: str = "") -> Results:
     about = _load(head[len(_HEAD) :], path)
     try:
         return _from_rows(about, csv.reader(io.StringIO(body)), path)
-    except (KeyError, TypeError, AttributeError, csv.Error) as e:
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, csv.Error) as e:
         raise InputError(f"{path}: incomplete description, {e}", path, 1, "damaged") from None
 
 
@@ -212,7 +218,7 @@ def to_json(res: Results, path: str | os.PathLike[str] | None = None) -> str:
         for n, a in res.metrics.items()
     }
     about = {**describe_all(res), "values": values}
-    return _deliver(json.dumps(about, ensure_ascii=False) + "\n", path)
+    return _deliver(described(about) + "\n", path)
 
 
 def from_json(text: str, path: str = "") -> Results:
@@ -249,6 +255,22 @@ def describe_all(res: Results) -> dict[str, Any]:
     }
 
 
+def described(about: Mapping[str, Any]) -> str:
+    """Return what `describe_all` returned as JSON.
+
+    Raises
+    ------
+    InvalidTypeError
+        If `Results.attrs` holds something that JSON does not.
+    """
+    try:
+        found = json.dumps(about, ensure_ascii=False)
+        found.encode()
+    except (TypeError, ValueError, RecursionError) as e:
+        raise InvalidTypeError(f"attrs: expected json values ({e})") from None
+    return found
+
+
 def make(about: Mapping[str, Any], metrics: Mapping[str, Array]) -> Results:
     """Return results from what `describe_all` returned, and the numbers."""
     info = {
@@ -264,7 +286,7 @@ def _from_rows(about: Mapping[str, Any], rows: Any, path: str) -> Results:
     metrics = {}
     for name, m in about["metrics"].items():
         shape = m["shape"]
-        _check_shape(shape, path)
+        check_shape(shape, path)
         flat = (*shape[:3], int(np.prod(shape[3:], dtype=int)))
         metrics[name] = np.full(flat, np.nan)
     kernels = {n: i for i, n in enumerate(about["kernels"])}
@@ -281,7 +303,7 @@ def _from_rows(about: Mapping[str, Any], rows: Any, path: str) -> Results:
     return make(about, {n: a.reshape(about["metrics"][n]["shape"]) for n, a in metrics.items()})
 
 
-def _check_shape(shape: Any, path: str) -> None:
+def check_shape(shape: Any, path: str) -> None:
     """Refuse what no array has, and what a small file must not make us allocate."""
     known = isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
     if not known or len(shape) < 3 or math.prod(shape) > MOST_VALUES:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tickless.errors import InvalidParameterError
+from tickless.errors import InvalidParameterError, InvalidTypeError
 from tickless.results import Array, PublishedTable, Results
 
 
 def join(given: Sequence[Results | PublishedTable]) -> Results:
     """Return one result with the kernels of all parts; see `Results.join`."""
+    if isinstance(given, Results | PublishedTable) or not isinstance(given, Iterable):
+        raise InvalidTypeError(f"parts: expected several Results, found {type(given).__name__}")
+    given = list(given)
     if not given:
         raise InvalidParameterError("parts: empty; give at least one result")
+    for i, p in enumerate(given):
+        if not isinstance(p, Results | PublishedTable):
+            raise InvalidTypeError(f"parts[{i}]: expected Results, found {type(p).__name__}")
     parts = [p.to_results() if isinstance(p, PublishedTable) else p for p in given]
     first = parts[0]
     _check(parts)

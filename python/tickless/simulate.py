@@ -6,18 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tickless import _core
 from tickless._arrays import flag, integer, real, text
+from tickless._foreign import as_core
 from tickless._progress import Progress
 from tickless._random import entropy, seed_sequence
-from tickless.errors import InvalidParameterError, unknown_name
+from tickless.errors import InvalidParameterError, InvalidTypeError, unknown_name
 from tickless.kernel import Kernel
 from tickless.machine import Machine
 from tickless.recording import Recording
 from tickless.results import Results
 from tickless.simulate_metrics import metrics
 from tickless.simulate_notes import notes
-from tickless.workload import Case, Workload, as_machine, as_workload
+from tickless.workload import Case, Workload, as_label, as_machine, as_workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,13 +47,15 @@ class Simulation(Results):
 
     recordings: tuple[Recording, ...] = ()
 
-    def recording(self, kernel: str | None = None, case: str | None = None) -> Recording:
+    def recording(self, kernel: str | None = None, case: str | int | None = None) -> Recording:
         """Return the recording of one kernel and case.
 
         Parameters
         ----------
-        kernel, case : str, optional
-            Names; the first one recorded by default.
+        kernel : str, optional
+            Its name; the first one recorded by default.
+        case : str or int, optional
+            Its label; the first one recorded by default.
 
         Raises
         ------
@@ -61,32 +66,38 @@ class Simulation(Results):
         """
         if not self.recordings:
             raise InvalidParameterError("record: nothing was recorded; simulate with record=True")
+        kernel = None if kernel is None else text("kernel", kernel)
+        case = None if case is None else as_label(case)
         for r in self.recordings:
             if kernel in (None, r.kernel) and case in (None, r.case):
                 return r
-        known = [f"{r.kernel}, {r.case}" for r in self.recordings]
-        raise unknown_name("recording", f"{kernel}, {case}", known)
+        wanted = " ".join(name for name in (kernel, case) if name is not None)
+        raise unknown_name("recording", wanted, [f"{r.kernel} {r.case}" for r in self.recordings])
 
-    def to_perfetto(self, path: Any, *, kernel: str | None = None, case: str | None = None) -> None:
+    def to_perfetto(
+        self, path: Any, *, kernel: str | None = None, case: str | int | None = None
+    ) -> None:
         """Write one recording as a trace that https://ui.perfetto.dev opens; needs ``record=True``.
 
         Parameters
         ----------
         path : str or path
             A ``.json`` file.
-        kernel, case : str, optional
+        kernel, case : str or int, optional
             Which recording; the first by default.
         """
         self.recording(kernel, case).to_perfetto(path)
 
-    def to_ftrace(self, path: Any, *, kernel: str | None = None, case: str | None = None) -> None:
+    def to_ftrace(
+        self, path: Any, *, kernel: str | None = None, case: str | int | None = None
+    ) -> None:
         """Write one recording as ftrace text that `read_trace` reads; needs ``record=True``.
 
         Parameters
         ----------
         path : str or path
             A text file.
-        kernel, case : str, optional
+        kernel, case : str or int, optional
             Which recording; the first by default.
         """
         self.recording(kernel, case).to_ftrace(path)
@@ -97,7 +108,7 @@ class Simulation(Results):
         end_ns: int | None = None,
         *,
         kernel: str | None = None,
-        case: str | None = None,
+        case: str | int | None = None,
     ) -> Figure:
         """Draw what each CPU does in one recording; needs ``record=True``.
 
@@ -105,7 +116,7 @@ class Simulation(Results):
         ----------
         start_ns, end_ns : int, optional
             Part to draw, in the times of `Recording.t_ns`; all of it if None.
-        kernel, case : str, optional
+        kernel, case : str or int, optional
             Which recording; the first by default.
 
         Returns
@@ -250,9 +261,7 @@ def simulate(
 
 
 def _kernels(kernels: Any) -> list[Kernel]:
-    if isinstance(kernels, (str, Kernel)) or not isinstance(kernels, Iterable):
-        kernels = [kernels]
-    found = [k if isinstance(k, Kernel) else Kernel(text("kernels", k)) for k in kernels]
+    found = [_kernel(k) for k in _several(kernels, Kernel)]
     if not found:
         raise InvalidParameterError("kernels: expected at least one")
     names = [k.name for k in found]
@@ -263,6 +272,26 @@ def _kernels(kernels: Any) -> list[Kernel]:
             "replace(name=...)"
         )
     return found
+
+
+def _kernel(kernel: Any) -> Kernel:
+    if isinstance(kernel, Kernel):
+        return kernel
+    if not isinstance(kernel, str):
+        kind = type(kernel).__name__
+        raise InvalidTypeError(
+            f"kernels: expected names (tickless.kernels()) or Kernels, found {kind}"
+        )
+    return Kernel(text("kernels", kernel))
+
+
+def _several(values: Any, *single: type) -> list[Any]:
+    """Return what was given, one thing or several, as a list."""
+    if isinstance(values, (str, bytes, *single)) or not isinstance(values, Iterable):
+        return [values]
+    if isinstance(values, np.ndarray) and values.ndim == 0:
+        return [values.item()]
+    return list(values)
 
 
 def _sliced(slice: Any) -> bool:
@@ -285,9 +314,7 @@ def _cases(
             return every, []
         out = ", ".join(c.label for c in every if c not in kept)
         return kept, [f"slice: cases {out} cannot be divided by {parts} last-level caches"]
-    if isinstance(cases, str) or not isinstance(cases, Iterable):
-        cases = [cases]
-    found = [load.case(machine, c) for c in cases]
+    found = [load.case(machine, c) for c in _several(cases)]
     if not found:
         raise InvalidParameterError("cases: expected at least one")
     labels = [c.label for c in found]
@@ -331,9 +358,7 @@ def _threads(threads: Any) -> int | None:
 def _governor(kernel: Kernel) -> Any:
     if kernel.custom_governor is None:
         return None
-    from tickless.replay import _as_core
-
-    return _as_core(kernel.custom_governor)
+    return as_core(kernel.custom_governor)
 
 
 def _in_ms(report: Callable[[int], object] | None) -> Callable[[int], object] | None:

@@ -43,9 +43,9 @@ class Edge:
     count: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TaskGraph:
-    """Who sends to whom in one case of a workload; `str` gives it as text.
+    """Who sends to whom in one case of a workload; printing shows it as text.
 
     Attributes
     ----------
@@ -61,6 +61,9 @@ class TaskGraph:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
 
     def edges_of(self, node: int) -> list[str]:
         """Return the edges that begin at a node as words: ``"sends to server"``.

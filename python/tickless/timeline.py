@@ -40,7 +40,7 @@ _TOTAL = np.dtype([(name, np.int64) for name in _WORDS["totals"]])
 _ALWAYS = ("seq", "t_ns", "op", "arg", "valid")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Timeline:
     """What happened on one run queue.
 
@@ -210,6 +210,11 @@ class Timeline:
         lines += ["  ".join(f"{cell:>15}" for cell in row) for row in self._shown()]
         return f"{self._caption()}\n" + "\n".join(lines)
 
+    def __repr__(self) -> str:
+        from tickless.catalogue import text_table
+
+        return f"{self._caption()}\n{text_table(('task', *_SHOWN), list(self._shown()))}"
+
     def _repr_html_(self) -> str:
         from tickless._html import table
 
@@ -318,7 +323,7 @@ def timeline(
     """
     if (events is None) == (programs is None):
         raise InvalidParameterError("events, programs: give exactly one of them")
-    if pick not in ("walk", "ideal"):
+    if text("pick", pick) not in ("walk", "ideal"):
         raise UnknownNameError(f"unknown pick {pick!r}; known: walk, ideal")
     columns = task_columns(tasks)
     setup: dict[str, Any] = {
@@ -347,7 +352,7 @@ def timeline(
         raw = _core.timeline_programs(
             setup,
             {
-                **program_columns(programs or ()),
+                **program_columns(programs),
                 "until_ns": integer("until_ns", until_ns),
                 "tick0_ns": tick if tick0_ns is None else integer("tick0_ns", tick0_ns),
                 "timer_latency_ns": integer("timer_latency_ns", timer_latency_ns),

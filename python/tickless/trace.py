@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tickless import _core, _html
-from tickless._arrays import freeze
+from tickless._arrays import freeze, text
 from tickless._progress import Progress
 from tickless.errors import InvalidParameterError, TicklessWarning
 from tickless.event_table import EventTable, Words
@@ -97,13 +97,13 @@ def read_trace(
     >>> len(trace.idle), trace.report.format
     (532, 'ftrace-text')
     """
-    if time_unit is not None and time_unit not in TIME_UNITS:
+    if time_unit is not None and text("time_unit", time_unit) not in TIME_UNITS:
         known = ", ".join(map(repr, TIME_UNITS))
         raise InvalidParameterError(f"time_unit: expected one of {known}, found {time_unit!r}")
     sources = list(path) if isinstance(path, list | tuple) else [path]
     unit = None if time_unit is None else TIME_UNITS[time_unit]
     with Progress(progress, "B") as call:
-        raw = _core.read_trace(sources, errors, unit, call)
+        raw = _core.read_trace(sources, text("errors", errors), unit, call)
     report = report_from(raw)
     if errors == "report" and report.is_damaged:
         warnings.warn(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tickless import _core, _html
-from tickless._arrays import flag, real, text
-from tickless.errors import InvalidTypeError
+from tickless._arrays import changed, flag, real, text
+from tickless.errors import InvalidTypeError, UnknownNameError
 from tickless.machine import Machine
 from tickless.results import Metric
 from tickless.task_graph import Edge, Node, TaskGraph
@@ -227,8 +230,8 @@ class Workload:
             For bad TOML, with the line.
         InvalidParameterError
             For what cannot run, with the field.
-        OSError
-            For a file that cannot be read.
+        FileError
+            For a file that cannot be read: an `InputError` and an `OSError`.
         """
         return cls._from_source("toml", path_or_text, name)
 
@@ -253,8 +256,8 @@ class Workload:
             For bad JSON, with the line; and for keys that are not simulated, with all of them.
         InvalidParameterError
             For a value of the wrong kind, with its key.
-        OSError
-            For a file that cannot be read.
+        FileError
+            For a file that cannot be read: an `InputError` and an `OSError`.
         """
         form = "rtapp-partly" if flag("partly", partly) else "rtapp"
         return cls._from_source(form, path_or_text, name)
@@ -346,7 +349,7 @@ class Workload:
         UnknownNameError
             For a label that means no case; the message lists those of the table.
         """
-        return Case(*self.core.case(as_machine(machine).core, _label(case)))
+        return Case(*self.core.case(as_machine(machine).core, as_label(case)))
 
     def replace(self, changes: Mapping[str, float] | None = None, /, **more: float) -> Workload:
         """Return a copy with some parameters changed.
@@ -372,8 +375,12 @@ class Workload:
         InvalidTypeError
             For a value that is no number.
         """
-        wanted = {text("parameter", k): v for k, v in (dict(changes or {}) | more).items()}
-        wanted = {k: real(f"workload.{k}", v) for k, v in wanted.items()}
+        wanted = {k: real(f"workload.{k}", v) for k, v in changed(changes, more).items()}
+        if wanted and not self.parameters:
+            raise UnknownNameError(
+                f"unknown workload parameter {next(iter(wanted))!r}: {self.name} is one's own and "
+                "has none; change its definition"
+            )
         made = Workload.__new__(Workload)
         core = self.core.replace(list(wanted.items()))
         made._fill(core, {**self.changes, **wanted}, self.origin)
@@ -518,6 +525,11 @@ def as_machine(machine: Any) -> Machine:
     """Return a machine given by object or name, ``"this"`` for the running one."""
     if isinstance(machine, Machine):
         return machine
+    if not isinstance(machine, str):
+        kind = type(machine).__name__
+        raise InvalidTypeError(
+            f'machine: expected a name (tickless.machines()), "this" or a Machine, found {kind}'
+        )
     if text("machine", machine) == "this":
         return Machine.this()
     return Machine(machine)
@@ -525,15 +537,26 @@ def as_machine(machine: Any) -> Machine:
 
 def as_workload(workload: Any) -> Workload:
     """Return a workload given by object or name."""
-    return workload if isinstance(workload, Workload) else Workload(text("workload", workload))
+    if isinstance(workload, Workload):
+        return workload
+    if not isinstance(workload, str):
+        kind = type(workload).__name__
+        raise InvalidTypeError(
+            f"workload: expected a name (tickless.workloads()) or a Workload, found {kind}"
+        )
+    return Workload(workload)
 
 
-def _label(case: Any) -> str:
+def as_label(case: Any) -> str:
+    """Return the label of a case given by label or number."""
     if isinstance(case, str):
         return text("case", case)
-    if isinstance(case, bool) or not hasattr(case, "__index__"):
-        raise InvalidTypeError(f"case: expected a label or an integer, found {case!r:.80}")
-    return str(int(case))
+    try:
+        if not isinstance(case, bool | np.bool_):
+            return str(operator.index(case))
+    except TypeError:
+        pass
+    raise InvalidTypeError(f"case: expected a label or an integer, found {case!r:.80}")
 
 
 def _metric(report: Mapping[str, Any]) -> Metric:

@@ -12,6 +12,7 @@ import_exception!(tickless.errors, InvalidParameterError);
 import_exception!(tickless.errors, InvalidTypeError);
 import_exception!(tickless.errors, ShapeError);
 import_exception!(tickless.errors, InputError);
+import_exception!(tickless.errors, MissingFileError);
 
 impl From<Error> for PyErr {
     fn from(e: Error) -> Self {
@@ -20,6 +21,9 @@ impl From<Error> for PyErr {
             Error::UnknownName { .. } => UnknownNameError::new_err(text),
             Error::InvalidParameter { .. } => InvalidParameterError::new_err(text),
             Error::Shape { .. } => ShapeError::new_err(text),
+            Error::Input(i) if i.code == "not-found" => {
+                MissingFileError::new_err((text, i.path, i.line, i.code))
+            }
             Error::Input(i) => InputError::new_err((text, i.path, i.line, i.code)),
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         }

@@ -72,6 +72,14 @@ impl Raised {
         self.0.lock().unwrap_or_else(|e| e.into_inner()).take()
     }
 
+    /// Passes as long as nothing was raised: after that nobody is asked any more.
+    fn none_yet(&self) -> Result<()> {
+        match *self.0.lock().unwrap_or_else(|e| e.into_inner()) {
+            Some(_) => Err(Error::Interrupted),
+            None => Ok(()),
+        }
+    }
+
     /// Keeps `error` and stops the replay.
     pub(super) fn stop(&self, error: PyErr) -> Error {
         self.0.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
@@ -236,6 +244,7 @@ impl ForeignGovernor for ObjectGovernor {
         _device: &Device,
         cx: &idle::IdleContext,
     ) -> Result<Selection> {
+        self.raised.none_yet()?;
         Python::attach(|py| self.ask(py, index, cx).map_err(|e| self.raised.stop(e)))
     }
 
@@ -245,6 +254,7 @@ impl ForeignGovernor for ObjectGovernor {
         device: &Device,
         outcome: &idle::IdleOutcome,
     ) -> Result<()> {
+        self.raised.none_yet()?;
         let Some(context) = self.context.take().filter(|_| self.reflects) else { return Ok(()) };
         let outcome = IdleOutcome {
             state: outcome.state,

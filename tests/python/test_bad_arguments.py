@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import subprocess
 import sys
@@ -54,6 +55,10 @@ def bursts(ops) -> tickless.Timeline:
     return run(events=None, programs=[(0, ops)], until_ns=1000)
 
 
+def programs(given) -> tickless.Timeline:
+    return run(events=None, programs=given, until_ns=1000)
+
+
 MASKED = np.ma.array([1, 2], mask=[False, True])
 
 
@@ -99,6 +104,14 @@ MASKED = np.ma.array([1, 2], mask=[False, True])
         (lambda: run(events={"t_ns": [0], "op": "FORK", "task": [0]}), ShapeError, "events.op"),
         (lambda: bursts([[1, 2], [3]]), ShapeError, "programs[0]"),
         (lambda: bursts(np.ma.array([[5, 6]], mask=[[0, 1]])), InvalidParameterError, "masked"),
+        (lambda: run(pick=np.ones(2)), InvalidTypeError, "pick"),
+        (lambda: programs(np.ones(2)), InvalidParameterError, "programs[0]"),
+        (lambda: programs([np.array(1)]), InvalidParameterError, "programs[0]"),
+        (lambda: programs([{0, 1}]), InvalidParameterError, "programs[0]"),
+        (lambda: programs(range(10**9)), InvalidParameterError, "programs: 1000000000"),
+        (lambda: bursts({1, 2}), InvalidTypeError, "programs[0].ops"),
+        (lambda: run(tasks=[range(10**9)]), InvalidParameterError, "tasks[0]"),
+        (lambda: run(events=[{1, 2, 3}]), InvalidTypeError, "events[0]"),
         (lambda: run().plot("a", 3), InvalidTypeError, "start_ns"),
         (lambda: run().plot(names=[1]), InvalidTypeError, "names[0]"),
         (lambda: samples(np.full((2, 1, 3), 1j)), InvalidTypeError, "t: not an array"),
@@ -116,6 +129,35 @@ MASKED = np.ma.array([1, 2], mask=[False, True])
         (lambda: tickless.ResultSet([1]), InvalidTypeError, "entries"),
         (lambda: tickless.ResultSet({"a": 3}), InvalidTypeError, "entries['a']"),
         (lambda: tickless.ComparisonSet({"a": 3}), InvalidTypeError, "entries['a']"),
+        (lambda: GOOD[[1]], InvalidTypeError, "metric"),
+        (lambda: GOOD.select(kernels=3), InvalidTypeError, "kernels"),
+        (lambda: GOOD.select(cases=[3]), InvalidTypeError, "cases[0]"),
+        (lambda: GOOD.compare("k", metric=[1]), InvalidTypeError, "metric"),
+        (lambda: GOOD.compare("k", rule=[1]), InvalidTypeError, "rule"),
+        (lambda: GOOD.compare("k").table([1]), InvalidTypeError, "style"),
+        (lambda: GOOD.compare("k").table(format=[1]), InvalidTypeError, "format"),
+        (lambda: GOOD.compare("k").plot([1]), InvalidTypeError, "kind"),
+        (lambda: GOOD.replace(kernels=3), InvalidTypeError, "kernels"),
+        (lambda: GOOD.replace(kernels="kl"), InvalidTypeError, "kernels"),
+        (lambda: GOOD.replace(benchmark=3), InvalidTypeError, "benchmark"),
+        (lambda: GOOD.to_csv(3.5), InvalidTypeError, "path"),
+        (lambda: GOOD.to_json("a\0b"), InvalidParameterError, "path"),
+        (lambda: tickless.Results.from_frame(3), InvalidTypeError, "frame"),
+        (lambda: tickless.Results.join([1]), InvalidTypeError, "parts[0]"),
+        (lambda: tickless.Results.join(1), InvalidTypeError, "parts"),
+        (lambda: tickless.ResultSet({"a": GOOD})[[1]], InvalidTypeError, "table"),
+        (lambda: tickless.ResultSet({}, notes="abc"), InvalidTypeError, "notes"),
+        (lambda: tickless.published(None), tickless.UnknownNameError, "unknown report None"),
+        (lambda: tickless.published([1]), InvalidTypeError, "report"),
+        (lambda: tickless.governors()[None], InvalidTypeError, "governors"),
+        (lambda: tickless.read(io.BytesIO(b"x")), InvalidTypeError, "an open file"),
+        (lambda: tickless.read(3), InvalidTypeError, "path"),
+        (lambda: tickless.read(b"x", time_unit=["x"]), InvalidTypeError, "time_unit"),
+        (lambda: tickless.read_trace(b"x", time_unit=["x"]), InvalidTypeError, "time_unit"),
+        (lambda: tickless.read_trace(b"", errors=None), InvalidTypeError, "errors"),
+        (lambda: tickless.read_benchmark(b"x", errors=None), InvalidTypeError, "errors"),
+        (lambda: tickless.read_mmtests([]), InvalidTypeError, "directory"),
+        (lambda: tickless.read_mmtests(".", kernels=3), InvalidTypeError, "kernels"),
         (lambda: limited(3), InvalidTypeError, "c:"),
         (
             lambda: tickless.assert_no_regression(GOOD.compare("k"), "2%"),
@@ -206,3 +248,75 @@ def test_an_exception_of_a_progress_function_stops_an_object():
     periods = tickless.IdlePeriods([10**6] * 200_000, 3000)
     with pytest.raises(ZeroDivisionError):
         tickless.replay(periods, Slow(), machine="8x-SKYLAKE-UMA", progress=lambda done: 1 // 0)
+
+
+LONGEST = 2**63 - 1
+
+
+def test_a_wake_time_to_which_no_exit_latency_can_be_added_is_refused():
+    """The core's arithmetic has 64 bits; a measured interval is 292 years shorter."""
+    table_ = table(exit_latency_ns=[0, 7], target_residency_ns=[0, 9])
+    most = LONGEST - 7
+    for wake, fits in ((most, True), (most + 1, False)):
+        call = {"periods": tickless.IdlePeriods([1, 1], [5, wake]), "states": table_}
+        call |= {"machine": None, "add_exit_latency": True}
+        if fits:
+            assert replayed(**call).residency_ns.min() > 0
+            continue
+        with pytest.raises(InvalidParameterError, match=r"wake_ns\[1\]: .* do not fit 64 bits"):
+            replayed(**call)
+        # Nothing is added without the option.
+        assert replayed(**call | {"add_exit_latency": False}).residency_ns.max() == wake
+
+
+@pytest.mark.parametrize(
+    ("wakes", "total"),
+    [
+        ([2**62, 2**62 - 1], LONGEST),
+        ([2**62, 2**62], LONGEST),
+        ([2**62] * 5, LONGEST),
+        ([LONGEST] * 9, LONGEST),
+        ([2**62 - 1, 5], 2**62 + 4),
+    ],
+)
+def test_a_total_that_64_bits_do_not_hold_stays_at_the_largest(wakes, total):
+    periods = tickless.IdlePeriods([1] * len(wakes), wakes)
+    assert replayed(periods=periods).summary()["time_ns"].max() == total
+    assert (replayed(periods=periods).summary()["time_ns"] >= 0).all()
+
+
+def test_a_c_governor_of_another_signature_is_refused():
+    import ctypes
+
+    numba = pytest.importorskip("numba")
+    i64, f64 = numba.types.int64, numba.types.float64
+    numbers, reals = numba.types.CPointer(i64), numba.types.CPointer(f64)
+
+    def three(memory, context, table):
+        return 0
+
+    good = numba.cfunc(i64(numbers, numbers, numbers))(three)
+    assert replayed(governors=[good]).state.tolist() == [[0]]
+    wrong = [
+        numba.cfunc(i64(numbers))(lambda memory: 0),
+        numba.cfunc(f64(numbers, numbers, numbers))(three),
+        numba.cfunc(numba.types.int32(numbers, numbers, numbers))(three),
+        numba.cfunc(i64(numbers, reals, numbers))(three),
+        numba.cfunc(i64(i64, i64, i64))(three),
+    ]
+    pointer = ctypes.POINTER(ctypes.c_int64)
+    wrong += [
+        ctypes.CFUNCTYPE(ctypes.c_int64, pointer)(lambda memory: 0),
+        ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer, pointer)(three),
+        ctypes.CFUNCTYPE(ctypes.c_int64, pointer, pointer, ctypes.c_double)(three),
+    ]
+    for governor in wrong:
+        with pytest.raises(
+            InvalidTypeError, match=r"governors: .* int64\(int64\*, int64\*, int64\*\)"
+        ):
+            replayed(governors=[governor])
+        with pytest.raises(InvalidTypeError, match="governors"):
+            tickless.Kernel("6.12").replace(governor=governor)
+    for result in (ctypes.c_int64, ctypes.c_longlong):
+        declared = ctypes.CFUNCTYPE(result, pointer, ctypes.c_void_p, pointer)(three)
+        assert replayed(governors=[declared]).state.tolist() == [[0]]

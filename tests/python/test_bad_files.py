@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -150,3 +151,36 @@ def test_a_log_of_endless_results_is_refused(monkeypatch):
     with pytest.raises(InputError, match="more than 1000 numbers") as caught:
         tickless.read_benchmark(packed)
     assert caught.value.code == "too-large"
+
+
+READS = (
+    tickless.read,
+    tickless.read_trace,
+    tickless.read_benchmark,
+    tickless.read_comparison,
+    tickless.read_idle_csv,
+    tickless.read_idle_dump,
+    tickless.Workload.from_toml,
+    tickless.Workload.from_rtapp,
+)
+
+
+@pytest.mark.parametrize("read", READS, ids=lambda f: f.__name__)
+def test_a_missing_file_is_an_input_error_and_a_file_not_found(read, tmp_path):
+    path = str(tmp_path / "missing")
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert isinstance(caught.value, FileNotFoundError)
+    assert (caught.value.path, caught.value.filename, caught.value.code) == (
+        path,
+        path,
+        "not-found",
+    )
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again), again.path) == (type(caught.value), str(caught.value), path)
+
+
+@pytest.mark.parametrize("read", READS, ids=lambda f: f.__name__)
+def test_a_file_whose_reading_fails_is_an_input_error_with_its_name(read):
+    with pytest.raises(InputError, match="/proc/self/mem: can"):
+        read("/proc/self/mem")

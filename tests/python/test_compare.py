@@ -413,3 +413,26 @@ def test_odd_numbers_neither_crash_nor_warn(name, mean):
             assert c.table("mmtests", ratio=True)
             assert c.table("mmtests", statistics="all")
         assert len(c.to_frame()) == len(kernels)
+
+
+@pytest.mark.parametrize("better", ["lower", "higher"])
+@pytest.mark.parametrize("rule", ["welch", "mann-whitney", "bootstrap", "mmtests-2018"])
+@pytest.mark.filterwarnings("error")
+def test_a_ratio_that_no_float_holds_has_no_figure_and_no_warning(rule, better):
+    """From 1e-300 to 1e300 is a factor of 1e600."""
+    values = [[[1e-300, 1.1e-300]], [[1e300, 1.2e300]]]
+    metric = Metric("s", better, "arithmetic")
+    res = Results.build("b", ["small", "large"], ["c"], {"t": (metric, values)})
+    c = res.compare("small", rule=rule)
+    for style in set(tickless.styles().names) - {"lmbench"}:
+        # A bug-compatible table prints what the tool prints.
+        assert "inf%" not in c.table(style, "csv") or c.era, style
+    assert c.grid("benchstat").cells[-1][-1].value == "-"
+    summary = c.grid("summary")
+    assert summary.cells[0][0].value == "-"
+    assert "b: large: the change is larger than any number printed" in summary.notes
+    # The other way round it is small, and a number.
+    back = res.compare("large", rule=rule).grid("summary").cells[0][0].value
+    assert back == f"100% {'better' if better == 'lower' else 'worse'}"
+    if rule == "welch":
+        assert c.grid("mmtests", ratio=True).cells[-1][1].value == "-"

@@ -76,7 +76,7 @@ def test_a_given_axes_is_used_and_cases_can_be_chosen(c):
     assert [t.get_text() for t in ax.get_yticklabels()] == ["y", "w"]
     with pytest.raises(UnknownNameError):
         c.plot(cases=["q"])
-    with pytest.raises(UnknownNameError, match="known: effect, samples"):
+    with pytest.raises(UnknownNameError, match="nearest: effect, samples"):
         c.plot("bars")
 
 

@@ -343,8 +343,9 @@ def test_files_that_are_none_are_refused(tmp_path):
     latin.write_bytes(b'name = "a"\nsummary = "caf\xe9"\n')
     with pytest.raises(InputError, match="line 2: not UTF-8"):
         Workload.from_toml(latin)
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(OSError, match="a directory") as caught:
         Workload.from_rtapp(tmp_path)
+    assert (caught.value.path, caught.value.code) == (str(tmp_path), "is-a-directory")
     with pytest.raises(TicklessError):
         Workload.from_toml("name = 3\nprograms = 5\n")
 

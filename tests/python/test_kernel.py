@@ -175,7 +175,7 @@ def test_changes_make_another_kernel_and_leave_the_first_alone():
         ({"base_slize_ns": 700_000}, UnknownNameError, "base_slice_ns"),
         ({"name": "\ud800"}, InvalidParameterError, "UTF-8"),
         ({"core": 1}, UnknownNameError, "field"),
-        ({1: 1}, InvalidTypeError, "field"),
+        ({1: 1}, InvalidTypeError, "changes"),
     ],
 )
 def test_a_change_that_cannot_be_is_a_typed_error(change, error, match):
@@ -232,7 +232,9 @@ def test_a_governor_of_ones_own_stays_with_the_kernel():
     assert k.replace(hz=1000).custom_governor is mine
     assert k.replace(governor="menu").custom_governor is None
     assert isinstance(pickle.loads(pickle.dumps(k)).custom_governor, Shallow)
-    function = ctypes.CFUNCTYPE(ctypes.c_int64)(lambda: 0)
+    numbers = ctypes.POINTER(ctypes.c_int64)
+    signature = ctypes.CFUNCTYPE(ctypes.c_int64, numbers, numbers, numbers)
+    function = signature(lambda memory, context, table: 0)
     assert Kernel("6.12").replace(governor=function).custom_governor is function
 
 

@@ -120,7 +120,7 @@ def test_bad_changes_are_refused_by_name():
     for bad in (None, [["a"]], object(), {"a": 1}, 1j, ["x"]):
         with pytest.raises(InvalidTypeError, match=r"costs\.wake_ns"):
             m.replace({"costs.wake_ns": bad})
-    with pytest.raises(InvalidTypeError, match="setting"):
+    with pytest.raises(InvalidTypeError, match="changes"):
         m.replace({3: 3})
 
 

@@ -108,3 +108,34 @@ def test_the_stubs_match_the_compiled_module():
 def test_the_package_type_checks():
     done = run("-m", "mypy", "--config-file", "pyproject.toml")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "call", "extra"),
+    [
+        ("matplotlib", "tickless.Workload('tbench').plot()", "plot"),
+        ("pyarrow", "res.to_parquet('x.parquet')", "sweep"),
+        ("pyarrow", "tickless.Results.from_parquet('x.parquet')", "sweep"),
+        ("xarray", "res.to_xarray()", "notebook"),
+        (
+            "tqdm",
+            "tickless.replay(periods, 'menu', machine='8x-SKYLAKE-UMA', progress=True)",
+            "sweep",
+        ),
+    ],
+)
+def test_a_missing_package_is_said_with_what_installs_it(package, call, extra, tmp_path):
+    code = f"""
+import sys; sys.modules[{package!r}] = None
+import tickless
+res = tickless.Results.build("b", ["k"], ["c"], {{"t": (tickless.Metric.time("s"), [[[1.0]]])}})
+periods = tickless.IdlePeriods([1000], [10])
+try:
+    {call}
+except ModuleNotFoundError as e:
+    print(e)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+    assert done.stdout == f"needs {package}: pip install 'tickless[{extra}]'\n", done.stderr

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
+from tickless._extras import EXTRAS
 from tickless.errors import TicklessError, TicklessWarning
 
 COMMANDS = {
@@ -25,9 +26,6 @@ COMMANDS = {
     "validate": "check the installed package against a directory of golden data",
 }
 """Name and one-line summary of every command; the module has the same name."""
-
-EXTRAS = {"matplotlib": "plot", "pyarrow": "sweep", "tqdm": "sweep"}
-"""Packages that may be missing, and the extra that installs them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -104,6 +102,9 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"tickless {tickless.__version__}")
     parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, help=argparse.SUPPRESS)
+    if not argv:
+        parser.print_help(sys.stderr)
+        raise SystemExit(2)
     first = parser.parse_args(argv[:1])
     module = import_module(f"tickless.cli.{first.command}")
     command = argparse.ArgumentParser(

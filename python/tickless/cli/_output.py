@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,8 @@ def chosen_format(args: argparse.Namespace) -> str:
     InvalidParameterError
         For a suffix that means no format.
     """
+    if args.output is not None:
+        check_place("-o", args.output)
     if args.format or args.output is None:
         return args.format or "text"
     suffix = args.output.suffix.lower()
@@ -59,6 +61,20 @@ def chosen_format(args: argparse.Namespace) -> str:
             "or --format"
         )
     return SUFFIXES[suffix]
+
+
+def check_place(option: str, path: Path) -> None:
+    """Refuse a file that can never be written, before the work and not after it.
+
+    Raises
+    ------
+    InvalidParameterError
+        For a directory, or a file in a directory that is not there.
+    """
+    if path.is_dir():
+        raise InvalidParameterError(f"{option} {path}: a directory; name a file in it")
+    if not path.absolute().parent.is_dir():
+        raise InvalidParameterError(f"{option} {path}: no directory {path.parent}; make it first")
 
 
 def emit(
@@ -91,6 +107,12 @@ def write(args: argparse.Namespace, text: str) -> None:
         return
     with written(args.output) as f:
         f.write(text)
+
+
+def say(notes: Iterable[str]) -> None:
+    """Print notes to stderr, where they are in nobody's way: a csv holds rows only."""
+    for note in dict.fromkeys(notes):
+        print(f"tickless: note: {note}", file=sys.stderr)
 
 
 def render(

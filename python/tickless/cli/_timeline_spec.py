@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tickless._files import small_text
 from tickless.errors import InputError, TicklessError, UnknownNameError
 
 TOP = (
@@ -66,11 +67,12 @@ def read_spec(path: Path) -> Spec:
     ------
     InputError
         If it is not TOML, or a field is unknown, missing or of the wrong type.
-    OSError
+    FileError
         If it cannot be read.
     """
+    text = small_text(path)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(text)
     except (ValueError, RecursionError) as e:
         raise InputError(f"{path}: not TOML: {e}", str(path), code="bad-spec") from None
     try:

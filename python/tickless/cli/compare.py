@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tickless._files import written
-from tickless.cli._output import add_output, chosen_format, write
+from tickless.cli._output import add_output, check_place, chosen_format, say, write
 from tickless.errors import InvalidParameterError
 from tickless.results import Results, ResultSet
 
@@ -48,15 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the comparison; 1 if a regression was found and asked for."""
-    compared = _compare(args, _read(args))
     format = chosen_format(args)
+    if args.plot:
+        check_place("--plot", args.plot)
+    compared = _compare(args, _read(args))
     text = _table(args, compared, format)
     if format == "html":
         from tickless import _html
 
         text = _html.page("tickless compare", [text])
     write(args, text)
-    _print_notes(args, compared)
+    _print_notes(args, compared, format)
     if args.plot:
         _draw(args.plot, compared)
     return _verdict(args, compared)
@@ -106,17 +108,18 @@ def _table(args: argparse.Namespace, compared: Comparison | ComparisonSet, forma
     return compared.table(args.style, format, args.era, **options)
 
 
-def _print_notes(args: argparse.Namespace, compared: Comparison | ComparisonSet) -> None:
-    """Print to stderr what the tables do not show: notes of the set, and those of an era's text."""
+def _print_notes(
+    args: argparse.Namespace, compared: Comparison | ComparisonSet, format: str
+) -> None:
+    """Print to stderr what the tables do not show: notes of the set, an era's text, and a csv."""
     from tickless.comparison import Comparison
 
     entries = {"": compared} if isinstance(compared, Comparison) else dict(compared)
     said = [] if isinstance(compared, Comparison) else list(compared.notes)
     for key, c in entries.items():
-        if c.era or args.era:
+        if c.era or args.era or format == "csv":
             said += [f"{key}: {note}" if key else note for note in c.notes]
-    for note in dict.fromkeys(said):
-        print(f"tickless: note: {note}", file=sys.stderr)
+    say(said)
 
 
 def _draw(path: Path, compared: Comparison | ComparisonSet) -> None:

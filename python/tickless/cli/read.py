@@ -11,7 +11,15 @@ from typing import Any
 
 import tickless
 from tickless import _html
-from tickless.cli._output import Table, add_output, chosen_format, html_parts, render, write
+from tickless.cli._output import (
+    Table,
+    add_output,
+    chosen_format,
+    html_parts,
+    render,
+    say,
+    write,
+)
 from tickless.errors import InvalidParameterError
 from tickless.event_table import EventTable
 from tickless.idle_dump import CpuidleDump
@@ -59,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
 def _whole(style: str, result: IdlePeriods | Results | ResultSet) -> str:
     """Return an overview for people; csv and JSON hold every value."""
     if style == "csv":
+        say(getattr(result, "notes", ()))
         return str(result.to_frame().to_csv(index=False))
     if style == "json":
         return str(result.to_frame().to_json(orient="records")) + "\n"

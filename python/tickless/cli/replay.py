@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import tickless
 from tickless import _html
-from tickless.cli._output import add_output, chosen_format, html_parts, render, svg, write
+from tickless.cli._output import (
+    add_output,
+    chosen_format,
+    html_parts,
+    render,
+    say,
+    svg,
+    write,
+)
 from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -122,6 +130,7 @@ def _tables(style: str, args: argparse.Namespace, r: Replay, c: ReplayComparison
 
 
 def _csv(style: str, args: argparse.Namespace, r: Replay, c: ReplayComparison) -> str:
+    say(c.notes)
     frame = r.summary() if args.per_state else c.to_frame()
     return str(frame.to_csv())
 

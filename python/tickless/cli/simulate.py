@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tickless
-from tickless.cli._output import add_output, chosen_format, write
-from tickless.errors import InvalidParameterError
+from tickless.cli._output import add_output, check_place, chosen_format, say, write
+from tickless.errors import InputError, InvalidParameterError
 
 if TYPE_CHECKING:
     from tickless.results import Results
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--machine", required=True, metavar="NAME", help="registered machine, or 'this'")
-    add("--kernels", required=True, metavar="A,B,...", help="columns, the baseline first")
+    add("--machine", required=True, metavar="NAME", help="see tickless list machines; or 'this'")
+    add("--kernels", required=True, metavar="A,B,...", help="columns, the baseline first; see "
+        "tickless list kernels")  # fmt: skip
     add("--workload", required=True, metavar="NAME|FILE", help="see tickless list "
         "workloads; or a file: .toml a definition, .json for rt-app")  # fmt: skip
+    add("--partly", action="store_true", help="leave out what an rt-app file asks for and is not "
+        "simulated")  # fmt: skip
     add("--cases", metavar="A,B,...", help="rows; default: those of the workload on this machine")
     add("--set", action="append", default=[], metavar="NAME=VALUE",
         help="change a number of the workload (repeatable)")  # fmt: skip
@@ -50,12 +53,14 @@ def run(args: argparse.Namespace) -> int:
     """Simulate and print the comparison."""
     format = chosen_format(args)
     save = None if args.save is None else _saver(args.save)
-    workload = _workload(args.workload).replace(dict(map(_setting, args.set)))
+    if args.perfetto is not None:
+        check_place("--perfetto", args.perfetto)
+    workload = _workload(args.workload, args.partly).replace(dict(map(_setting, args.set)))
     results = tickless.simulate(
         args.machine,
-        args.kernels.split(","),
+        _words(args.kernels),
         workload,
-        cases=None if args.cases is None else args.cases.split(","),
+        cases=None if args.cases is None else _words(args.cases),
         repeats=args.repeats,
         rng=args.rng,
         duration_s=args.duration,
@@ -77,17 +82,29 @@ def run(args: argparse.Namespace) -> int:
         save(results)
     if args.perfetto is not None:
         results.to_perfetto(args.perfetto)
+    if format == "csv":
+        say(compared.notes)
     write(args, text)
     return 0
 
 
-def _workload(text: str) -> tickless.Workload:
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",")]
+
+
+def _workload(text: str, partly: bool) -> tickless.Workload:
     """Return a registered workload, or that of a file."""
     suffix = Path(text).suffix.lower()
-    if suffix == ".toml":
-        return tickless.Workload.from_toml(Path(text))
-    if suffix == ".json":
-        return tickless.Workload.from_rtapp(Path(text))
+    try:
+        if suffix == ".toml":
+            return tickless.Workload.from_toml(Path(text))
+        if suffix == ".json":
+            return tickless.Workload.from_rtapp(Path(text), partly=partly)
+    except InvalidParameterError as e:
+        # The field is named, the file not yet.
+        raise InputError(f"{text}: {e}", text, None, "bad-definition") from None
+    if partly:
+        raise InvalidParameterError(f"--partly: {text} is no rt-app file (.json)")
     return tickless.Workload(text)
 
 
@@ -116,6 +133,7 @@ def _saver(path: Path) -> Callable[[Results], object]:
             f"--save {path}: the suffix {path.suffix!r} names no format; use one of "
             f"{', '.join(known)}"
         )
+    check_place("--save", path)
     if path.suffix.lower() == ".parquet":
         import pyarrow  # noqa: F401  # missing packages are said before the work
     return known[path.suffix.lower()]

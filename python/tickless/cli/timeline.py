@@ -11,7 +11,16 @@ from typing import Any
 
 import tickless
 from tickless import _html
-from tickless.cli._output import Table, add_output, chosen_format, html_parts, render, svg, write
+from tickless.cli._output import (
+    Table,
+    add_output,
+    check_place,
+    chosen_format,
+    html_parts,
+    render,
+    svg,
+    write,
+)
 from tickless.cli._timeline_spec import Spec, read_spec
 from tickless.errors import InvalidParameterError, TicklessError
 from tickless.plots.timeline import MOST_TASKS
@@ -60,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
     policies = args.policy or ([spec.policy] if spec.policy else [])
     if not policies:
         raise InvalidParameterError(f"{args.spec}: policy: missing; name one, or use --policy")
+    if args.perfetto:
+        check_place("--perfetto", args.perfetto)
     if args.perfetto and len(policies) > 1:
         raise InvalidParameterError("--perfetto: one file holds one policy; give one --policy")
     lines = [_timeline(spec, policy) for policy in policies]

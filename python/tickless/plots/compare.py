@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tickless.errors import InvalidParameterError, UnknownNameError
+from tickless._extras import wanted
+from tickless.errors import InvalidParameterError, UnknownNameError, known_name
+from tickless.plots._axes import checked
 
 if TYPE_CHECKING:
     from tickless.comparison import Comparison
@@ -51,18 +53,19 @@ def plot(c: Comparison, kind: str = "effect", *, ax: Any = None, cases: Any = No
         For more than 60 kernels.
     """
     kinds = {"effect": _effect, "samples": _samples}
-    if kind not in kinds:
-        raise UnknownNameError(f"unknown kind {kind!r}; known: {', '.join(kinds)}")
+    known_name("kind", kind, kinds)
     if len(c.kernels) > MOST_KERNELS:
         raise InvalidParameterError(
             f"kernels: {len(c.kernels)} are too many to draw; at most {MOST_KERNELS}"
         )
     rows = _rows(c, cases)
     if ax is None:
-        import matplotlib.pyplot as plt
+        with wanted():
+            import matplotlib.pyplot as plt
 
         height = 1.5 + len(rows) * max(0.32, 0.16 * len(c.kernels))
         _, ax = plt.subplots(figsize=(8.5, height), layout="constrained")
+    checked("ax", ax)
     kinds[kind](c, ax, rows)
     ax.set_yticks(range(len(rows)), [_plain(c.case_labels[i]) for i in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
@@ -157,7 +160,7 @@ def _samples(c: Comparison, ax: Any, rows: list[int]) -> None:
     for k, offset in enumerate(_offsets(len(c.kernels))):
         colour = BASELINE if k == 0 else COLOURS[(k - 1) % len(COLOURS)]
         marker = "o" if k == 0 else MARKERS[(k - 1) % len(MARKERS)]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             scale = 100 / c.center[0, rows]
         if c.samples is not None:
             x = c.samples[k, rows] * scale[:, None]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tickless._arrays import integer
+from tickless._extras import wanted
 from tickless.errors import InvalidParameterError
 from tickless.plots.timeline import COLOURS, MANY, UNITS
 from tickless.recording import Recording
@@ -50,7 +51,8 @@ class _Window:
 
 def draw(r: Recording, start_ns: int | None = None, end_ns: int | None = None) -> Figure:
     """Draw `r`; see `Recording.plot`."""
-    import matplotlib.pyplot as plt
+    with wanted():
+        import matplotlib.pyplot as plt
 
     window = _Window(r, start_ns, end_ns)
     cpus = np.unique(r.cpu)
@@ -71,7 +73,7 @@ def draw(r: Recording, start_ns: int | None = None, end_ns: int | None = None) -
     ax.spines[["top", "right", "left"]].set_visible(False)
     title = f"{r.machine}, {r.kernel}, case {r.case}"
     if not few:
-        title += "; too many wake-ups to draw"
+        title += "; too many wake-ups to draw, a shorter part shows them"
     if r.lost:
         title += f"; cut: {r.lost} happenings lost"
     ax.set_title(title, loc="left", fontsize=10)

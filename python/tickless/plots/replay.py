@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tickless._extras import wanted
+from tickless.errors import InvalidTypeError
+from tickless.plots._axes import checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +25,8 @@ VERDICT_STYLE = (
 
 def draw(r: Replay, axes: Any = None) -> Figure:
     """Draw `r` on two axes side by side; see `Replay.plot`."""
-    import matplotlib.pyplot as plt
+    with wanted():
+        import matplotlib.pyplot as plt
 
     own = axes is None
     if own:
@@ -34,7 +40,10 @@ def draw(r: Replay, axes: Any = None) -> Figure:
             width_ratios=(3, 2),
         )
     else:
-        figure = axes[0].figure
+        if not isinstance(axes, Sequence | np.ndarray) or len(axes) != 2:
+            raise InvalidTypeError(f"axes: expected two matplotlib Axes, found {axes!r:.80}")
+        figure = checked("axes[0]", axes[0]).figure
+        checked("axes[1]", axes[1])
     _residency(r, axes[0])
     _verdicts(r, axes[1])
     handles, labels = axes[0].get_legend_handles_labels()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tickless import _timeline_views as views
 from tickless._arrays import integer
+from tickless._extras import wanted
 from tickless.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def draw(
     names: Sequence[str] | None = None,
 ) -> Figure:
     """Draw `t`; see `Timeline.plot`."""
-    import matplotlib.pyplot as plt
+    with wanted():
+        import matplotlib.pyplot as plt
 
     _check(t, names)
     window = _Window(t, start_ns, end_ns)
@@ -236,6 +238,7 @@ _LAG_TITLES = {
 
 def _lags(t: Timeline, window: _Window, ax: Any, labels: Sequence[str], reference: str) -> None:
     series = [_visible(*views.lag(t, i), window) for i in range(len(labels))]
+    title = _LAG_TITLES[reference]
     ax.axhline(0, color="black", lw=0.8, zorder=1)
     if len(series) <= MOST_LINES:
         for i, (x, y) in enumerate(series):
@@ -250,11 +253,9 @@ def _lags(t: Timeline, window: _Window, ax: Any, labels: Sequence[str], referenc
         low, high = np.nanmin(all_lags, axis=0), np.nanmax(all_lags, axis=0)
         ax.fill_between(x, low, high, color="#56b4e9", alpha=0.5, lw=0, rasterized=True)
         ax.plot(x, np.nanmedian(all_lags, axis=0), color="#0072b2", lw=1.2)
-        ax.annotate(
-            "range and median of all tasks", (0.01, 0.93), xycoords="axes fraction", va="top"
-        )
+        title += "; range and median of all tasks"
     ax.set_ylabel(f"virtual {window.unit}")
-    ax.set_title(_LAG_TITLES[reference], loc="left", fontsize=10)
+    ax.set_title(title, loc="left", fontsize=10)
     ax.spines[["top", "right"]].set_visible(False)
 
 

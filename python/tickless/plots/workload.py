@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tickless._extras import wanted
 from tickless.errors import InvalidParameterError
+from tickless.plots._axes import checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +37,8 @@ WORDS = {"program": "tasks", "device": "at a time", "barrier": "parties"}
 
 def draw(graph: TaskGraph, title: str, ax: Any = None) -> Figure:
     """Draw `graph`; see `Workload.plot`."""
-    import matplotlib.pyplot as plt
+    with wanted():
+        import matplotlib.pyplot as plt
 
     if len(graph.nodes) > MOST_NODES:
         raise InvalidParameterError(
@@ -49,7 +52,7 @@ def draw(graph: TaskGraph, title: str, ax: Any = None) -> Figure:
         size = (max(4.5, COLUMN * columns), max(2.4, ROW * rows + 0.9))
         figure, ax = plt.subplots(figsize=size, layout="constrained")
     else:
-        figure = ax.figure
+        figure = checked("ax", ax).figure
     boxes = [_node(ax, node, place) for node, place in zip(graph.nodes, places, strict=True)]
     pairs = {(e.source, e.target) for e in graph.edges}
     drawn: dict[tuple[int, int], int] = {}
@@ -152,10 +155,10 @@ def _edge(
             "shrinkB": 2,
         },
     )
-    # The middle of the arc as matplotlib draws it: half way out to the control point, in pixels.
+    # Nearer to where it begins: the way back has its label at the other end.
     ax.annotate(
         label,
-        _middle(ax, (x0, y0), (x1, y1), bend),
+        _along(0.38 if both else 0.5, (x0, y0), (x1, y1), bend),
         ha="center",
         va="center",
         color=colour,
@@ -165,10 +168,15 @@ def _edge(
     )
 
 
-def _middle(
-    ax: Any, a: tuple[float, float], b: tuple[float, float], bend: float
+def _along(
+    part: float, a: tuple[float, float], b: tuple[float, float], bend: float
 ) -> tuple[float, float]:
-    """Return the middle of an arc in data coordinates, with the scale of `COLUMN` and `ROW`."""
+    """Return a point of an arc in data coordinates, with the scale of `COLUMN` and `ROW`.
+
+    The arc is what matplotlib draws: a curve of second degree whose control point stands off the
+    middle by `bend` times the distance.
+    """
     dx, dy = (b[0] - a[0]) * COLUMN, (b[1] - a[1]) * ROW
-    mx, my = (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
-    return mx + bend * dy / 2 / COLUMN, my - bend * dx / 2 / ROW
+    out = 2 * part * (1 - part) * bend
+    x, y = a[0] + part * (b[0] - a[0]), a[1] + part * (b[1] - a[1])
+    return x + out * dy / COLUMN, y - out * dx / ROW

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from tickless.catalogue import Catalogue, Entry
-from tickless.errors import unknown_name
+from tickless.errors import known_name, unknown_name
 from tickless.published.tables import neutral, summary, table
 from tickless.results import PublishedTable, ResultSet
 
@@ -48,7 +48,6 @@ def reports() -> Catalogue:
     return Catalogue("reports", entries, ("date", "tables"))
 
 
-@cache
 def published(report: str) -> ResultSet:
     """Return the tables of one published report.
 
@@ -76,7 +75,11 @@ def published(report: str) -> ResultSet:
     >>> t.kernels[1], t.center[1, 0].item(), t.printed_pct[1, 0].item(), t.starred[1, 0].item()
     ('4.20-rc5-teo6', 25.91, 5.46, True)
     """
-    number = _number(report)
+    return _report(_number(report))
+
+
+@cache
+def _report(number: str) -> ResultSet:
     about = _about()["report"][number]
     entries: dict[str, PublishedTable] = {}
     for table_id, rows in _tables(number).items():
@@ -163,10 +166,9 @@ class _Names:
 def _number(report: str) -> str:
     """Return the number of a report given by name or number."""
     known = {about["name"]: number for number, about in _about()["report"].items()}
-    if report in known.values():
+    if isinstance(report, str) and report in known.values():
         return report
-    if report not in known:
-        raise unknown_name("report", report, known)
+    known_name("report", report, known)
     return str(known[report])
 
 

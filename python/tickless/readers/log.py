@@ -17,7 +17,8 @@ from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
-from tickless.errors import InputError, InvalidParameterError, InvalidTypeError
+from tickless._arrays import place, text
+from tickless.errors import InputError, InvalidParameterError, InvalidTypeError, unreadable
 
 BLOCK = 1 << 20
 """Bytes read at a time."""
@@ -85,7 +86,7 @@ class Log:
     """
 
     def __init__(self, source: Source, *, name: str = "", errors: str = "report") -> None:
-        if errors not in STRICTNESS:
+        if text("errors", errors) not in STRICTNESS:
             raise InvalidParameterError(f"errors={errors!r}: must be one of {STRICTNESS}")
         self.source = _checked(source)
         self.name = name or _name_of(source)
@@ -271,15 +272,16 @@ class Log:
             return BytesIO(self.source)
         if isinstance(self.source, (str, os.PathLike)):
             try:
-                file: BinaryIO = stack.enter_context(open(self.source, "rb"))  # noqa: SIM115
-            except ValueError as e:  # a null character
-                raise InvalidParameterError(f"path: {self.name!r}: {e}") from None
+                path = place("path", self.source)
+                file: BinaryIO = stack.enter_context(open(path, "rb"))  # noqa: SIM115
             except IsADirectoryError:
                 raise InputError(
                     f"{self.name}: a directory, not a log; read_mmtests reads result directories",
                     self.name,
                     code="is-a-directory",
                 ) from None
+            except OSError as e:
+                raise unreadable(self.name, e) from None
         else:
             file = self.source
         if not file.seekable():

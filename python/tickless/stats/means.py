@@ -27,14 +27,14 @@ def amean(x: Array) -> Array:
 
 def hmean(x: Array) -> Array:
     """Return the harmonic mean n / sum(1 / x); NaN if any sample is zero or negative."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         total = np.nansum(1.0 / x, axis=-1)
         return np.where(positive(x), _divide(count(x), total), np.nan)
 
 
 def gmean(x: Array) -> Array:
     """Return the geometric mean; NaN if any sample is zero or negative."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         total = np.nansum(np.log(x), axis=-1)
         return np.where(positive(x), np.exp(_divide(total, count(x))), np.nan)
 
@@ -113,7 +113,7 @@ def stddev(x: Array) -> Array:
 def hstddev(x: Array) -> Array:
     """Return the spread of a harmonic mean, sqrt(H^4 * sum((1/x - 1/H)^2) / n)."""
     h = hmean(x)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         d = 1.0 / x - 1.0 / h[..., None]
         out = np.sqrt(h**4 * _divide(np.nansum(d * d, axis=-1), count(x)))
     return np.where((count(x) > 1) & ~np.isnan(h), out, np.nan)
@@ -126,7 +126,7 @@ def cv_pct(x: Array) -> Array:
 
 def change_pct(value: Array, base: Array) -> Array:
     """Return by how many percent the number grew; NaN against a base of 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         out = 100.0 * (value - base) / np.abs(base)
     out = np.where(np.isfinite(out), out, np.nan)
     return np.where((value == base) & np.isfinite(value), 0.0, out)
@@ -184,6 +184,6 @@ def positive(x: Array) -> NDArray[np.bool_]:
 
 
 def _divide(a: Any, b: Any) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         out = np.asarray(a, dtype=float) / b
     return np.where(np.asarray(b) == 0, np.nan, out)

@@ -91,7 +91,7 @@ class Samples:
             n = np.minimum(keep, self.n)
         if not self.higher:
             return means._divide(in_order(x), n)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             value = means._divide(n, in_order(1.0 / x))
         bad = ((x <= 0) & ~np.isnan(x)).any(axis=-1)
         value[bad] = np.nan if self.era == "head" else SENTINEL
@@ -105,12 +105,12 @@ class Samples:
         """Return the spread the era prints: sample deviation, or HStddev in head for rates."""
         if self.era == "head" and self.higher:
             h = self.mean()
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(all="ignore"):
                 d = 1.0 / self.x - 1.0 / h[..., None]
                 value = np.sqrt(h**4 * in_order(d * d) / self.n)
         else:
             d = self.x - self.amean()[..., None]
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(all="ignore"):
                 value = np.sqrt(in_order(d * d) / (self.n - 1))
         return np.where(self.n > 1, value, np.nan)
 
@@ -224,7 +224,7 @@ def percent(value: Array, base: Array, higher: bool) -> Array:
     A missing value or the sentinel gives 0. The result went through text with 15 significant
     digits, as the tool's does.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         if higher:
             out = value * 100.0 / base - 100.0
             out = np.where((base == 0) | np.isnan(base), 100.0, out)

@@ -62,7 +62,7 @@ def ttest10(s: Samples) -> Stars:
     mean = np.nan_to_num(s.mean())
     variance = np.nan_to_num(s.stddev()) ** 2
     n = np.maximum(s.n, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         se = np.sqrt(variance[:1] / n[:1] + variance / n)
         t = np.abs(mean - mean[:1]) / se
         p = 2 * digits(stdtr(np.maximum(s.n[:1] + s.n - 2, 1), -t), 7)
@@ -88,7 +88,7 @@ def ci95(s: Samples) -> Stars:
     # The tool keeps bounds, not widths: a width below the last bit of the mean is lost in them,
     # and bounds that are missing read as 0.
     width = np.where(np.isnan(half), 0.0, mean + half) - mean
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         d, c = mean[:1] - mean, width[:1] + width
         figure = np.where(c == 0, d, d / c)
     figure = digits(np.where(none | gone, 0.0, figure), 15)
@@ -177,7 +177,7 @@ def is_tested(era: str, summary: str) -> bool:
 def _interval_distance(value: Array, half: Array) -> Array:
     """Return the distance in sums of half widths, as a ratio table of resampled means has it."""
     d, c = value - value[:1], np.nan_to_num(half[:1]) + np.nan_to_num(half)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         return np.nan_to_num(np.where(c > 0, d / c, d))
 
 
@@ -208,7 +208,7 @@ def ratios(s: Summary, era: str, cases: NDArray[np.int64]) -> Ratios:
     """Return the ratio table of the given cases."""
     value = s.ratio_value[:, cases]
     base = value[:1]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         r = np.where(base == 0, 0.0, value / base)
     r = np.where((value == 0) | missing(value) | missing(base), 1.0, r)
     pct = percent(value, base, s.higher) if era == "2018" else percent(r, r[:1] * 0 + 1, s.higher)

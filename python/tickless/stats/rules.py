@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tickless.errors import InvalidParameterError, unknown_name
+from tickless.errors import InvalidParameterError, known_name
 from tickless.results import Array
 from tickless.stats.pairs import Outcome, Pairs
 from tickless.stats.ranks import mann_whitney
@@ -74,8 +74,7 @@ def find(name: str) -> Rule:
     UnknownNameError
         Listing the nearest names.
     """
-    if name not in RULES:
-        raise unknown_name("rule", name, RULES)
+    known_name("rule", name, RULES)
     return RULES[name]
 
 

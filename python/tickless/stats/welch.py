@@ -24,7 +24,7 @@ def welch(pairs: Pairs) -> Outcome:
     from scipy.special import stdtr
 
     e = estimate(pairs)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         t = np.abs(e.m1 - e.m0) / np.sqrt(e.v0 + e.v1)
         p = np.where(e.v0 + e.v1 > 0, 2 * stdtr(e.df, -t), np.nan)
         low, high = _fieller(e)
@@ -36,7 +36,7 @@ def detectable_pct(pairs: Pairs) -> Array:
     from scipy.special import stdtrit
 
     e = estimate(pairs)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         need = e.critical + stdtrit(e.df, POWER)
         out = 100 * need * np.sqrt(e.v0 + e.v1) / np.abs(e.m0)
     return np.where(np.isfinite(out) & (e.v0 + e.v1 > 0), out, np.nan)
@@ -47,7 +47,7 @@ def half_width_pct(moments: Moments, alpha: float) -> Array:
     from scipy.special import stdtrit
 
     n = moments.n
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         half = stdtrit(np.maximum(n - 1, 1), 1 - alpha / 2) * moments.stddev / np.sqrt(n)
         return np.asarray(100 * half / np.abs(moments.mean))
 
@@ -81,7 +81,7 @@ def _estimate(moments: Moments, alpha: float) -> Estimate:
     from scipy.special import stdtrit
 
     n = np.asarray(moments.n, dtype=float)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         v = moments.stddev**2 / n
         df = (v[:1] + v) ** 2 / (v[:1] ** 2 / (n[:1] - 1) + v**2 / (n - 1))
     mean = moments.mean

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tickless.errors import InvalidParameterError, UnknownNameError, unknown_name
+from tickless.errors import InvalidParameterError, known_name
 from tickless.tables.view import View
 
 __all__ = [
@@ -141,8 +141,7 @@ def make_all(style: str, views: Mapping[str, View], **options: Any) -> dict[str,
 
 
 def _module(style: str) -> Any:
-    if style not in STYLES:
-        raise unknown_name("style", style, STYLES)
+    known_name("style", style, STYLES)
     return import_module(STYLES[style])
 
 
@@ -150,8 +149,7 @@ def render(grid: Grid, format: str = "text") -> str:
     """Return a grid as ``text``, ``html``, ``csv``, ``json``, ``markdown`` or ``latex``."""
     from tickless.tables.formats import FORMATS
 
-    if format not in FORMATS:
-        raise UnknownNameError(f"unknown format {format!r}; known: {', '.join(FORMATS)}")
+    known_name("format", format, FORMATS)
     return FORMATS[format](grid)
 
 

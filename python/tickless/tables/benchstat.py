@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tickless.stats import means
 from tickless.tables import Cell, Grid, View, caption, pad_lines, verdicts
 
 
@@ -67,8 +68,9 @@ def _geomean(view: View) -> tuple[Cell, ...]:
     g = np.exp(np.log(view.center[:, there]).mean(axis=1))
     decimals = view.case_info[0].decimals
     out = [Cell(f"{g[0]:.{decimals}f}")]
-    for v in g[1:]:
-        out += [Cell(f"{v:.{decimals}f}"), Cell(f"{100 * (v / g[0] - 1):+.2f}%")]
+    for v in g[1:].tolist():
+        change = means.change_pct(v, g[0])
+        out += [Cell(f"{v:.{decimals}f}"), Cell("-" if np.isnan(change) else f"{change:+.2f}%")]
     return tuple(out)
 
 

@@ -147,7 +147,7 @@ def _rows(view: View, statistics: str, significance: bool) -> Rows:
 
 
 def _ratio_rows(view: View) -> Rows:
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         value = view.center if view.normalised else view.center / view.center[:1]
     return [("Ratio", value, view.improvement_pct, view.significant)]
 
@@ -182,7 +182,7 @@ def _sound(view: View, rows: Rows, cases: Sequence[int], compare: bool, dashes: 
 
 def _gmean(ratio: Array, sign: int) -> list[Cell]:
     """Return the geometric mean of each kernel's ratios; no figure if one is missing."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         value = np.exp(np.log(ratio).mean(axis=1))
     return [Cell(_number(v, 4), _percent(sign * 100 * (v - 1))) for v in value.tolist()]
 
@@ -236,11 +236,11 @@ def split(name: str) -> tuple[str, str]:
 
 
 def _number(v: float, decimals: int) -> str:
-    return "-" if np.isnan(v) else f"{v:.{decimals}f}"
+    return f"{v:.{decimals}f}" if np.isfinite(v) else "-"
 
 
 def _percent(p: float) -> str:
-    return "-" if np.isnan(p) else f"{p:.2f}%"
+    return f"{p:.2f}%" if np.isfinite(p) else "-"
 
 
 def _printed(view: View, era: str | None, cases: Sequence[int], dashes: bool) -> Grid:

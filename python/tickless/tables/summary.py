@@ -58,9 +58,8 @@ def grid_all(views: Mapping[str, View]) -> Grid:
 
 
 def _partial(view: View, k: int) -> bool:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = view.center[k] / view.center[0]
-    return not (np.isfinite(ratio) & (ratio > 0)).all()
+    both = view.center[[0, k]]
+    return not (np.isfinite(both) & (both > 0)).all()
 
 
 def _notes(name: str, view: View, at: Sequence[int], cells: Sequence[Cell]) -> list[str]:
@@ -68,6 +67,10 @@ def _notes(name: str, view: View, at: Sequence[int], cells: Sequence[Cell]) -> l
     partial = [view.kernel_labels[k] for k in at if _partial(view, k)]
     if partial:
         out.append(f"{name}: {', '.join(partial)}: cases without a value are left out")
+    beyond = [view.kernel_labels[k] for k in at if np.isnan(view.gmean_pct[k])]
+    beyond = [label for label in beyond if label not in partial]
+    if beyond:
+        out.append(f"{name}: {', '.join(beyond)}: the change is larger than any number printed")
     same = [
         f"{view.kernel_labels[k]} {view.gmean_detectable_pct[k]:.2g} %"
         for k, cell in zip(at, cells, strict=True)

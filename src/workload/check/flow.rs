@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use crate::error::{Error, Result};
+use crate::workload::names::Kind;
 use crate::workload::{At, Full, Op, Plan};
 
 /// Most stuck tasks that an error names.
@@ -257,9 +258,10 @@ impl Flow<'_> {
         let name = &self.plan.programs[a.program].name;
         let child = if actor < self.plan.tasks.len() { "" } else { "a child of " };
         format!(
-            "{child}task {} waits in workload.programs[{name}].ops[{position}] for a message on channel \
-             {channel}, to which nobody can send",
-            a.task
+            "{child}task {} waits in workload.programs[{name}].ops[{position}] for a message on {}, to \
+             which nobody can send",
+            a.task,
+            self.plan.names.say(Kind::Channel, channel as u32)
         )
     }
 

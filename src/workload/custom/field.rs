@@ -27,6 +27,9 @@ const SIZES: &[(&str, f64)] = &[
 /// Largest number that still is an exact integer in all formats.
 const EXACT: f64 = 9.0e15;
 
+/// Most entries of a table: every one is compared with the others by name.
+const MOST_ENTRIES: usize = 20_000;
+
 impl<'a> Field<'a> {
     pub(super) fn new(place: impl Into<String>, value: &'a Tree) -> Self {
         Self { place: place.into(), value }
@@ -44,6 +47,10 @@ impl<'a> Field<'a> {
     /// Returns the entries of a table, each with its key.
     pub(super) fn entries(&self) -> Result<Vec<(&'a str, Field<'a>)>> {
         let Tree::Table(table) = self.value else { return Err(self.expected("a table")) };
+        if table.len() > MOST_ENTRIES {
+            let found = table.len();
+            return Err(self.wrong(format!("has {found} entries; at most {MOST_ENTRIES} can be")));
+        }
         Ok(table
             .iter()
             .map(|(key, value)| (key.as_str(), Field::new(format!("{}.{key}", self.place), value)))
@@ -121,12 +128,12 @@ impl<'a> Field<'a> {
 
     /// Returns a time in ns: an integer, or a text such as `2.5 us`.
     pub(super) fn time(&self) -> Result<i64> {
-        self.quantity(TIMES, "a time in ns, or a text such as \"2.5 us\"")
+        self.quantity(TIMES, "a time: a number, or a text such as \"2.5 us\"")
     }
 
     /// Returns a size in bytes: an integer, or a text such as `64 KiB`.
     pub(super) fn size(&self) -> Result<i64> {
-        self.quantity(SIZES, "a size in bytes, or a text such as \"64 KiB\"")
+        self.quantity(SIZES, "a size: a number of bytes, or a text such as \"64 KiB\"")
     }
 
     fn quantity(&self, units: &[(&str, f64)], what: &str) -> Result<i64> {
@@ -160,11 +167,12 @@ pub(super) fn amount_of(field: &Field<'_>, case: i64, ncpus: u32) -> Result<u64>
             "ncpus" => Some(u64::from(ncpus)),
             number => number.parse().ok(),
         };
-        let Some(next) = value.and_then(|v| product.checked_mul(v)) else {
+        let Some(value) = value else {
             let reason = format!("{text:?} is not a product of numbers, \"case\" and \"ncpus\"");
             return Err(field.wrong(reason));
         };
-        product = next;
+        let too_many = || field.wrong(format!("{text:?} is more than any machine holds"));
+        product = product.checked_mul(value).ok_or_else(too_many)?;
     }
     Ok(product)
 }

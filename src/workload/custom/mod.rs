@@ -90,7 +90,7 @@ impl Definition {
             Some(list) => list
                 .items()?
                 .iter()
-                .map(|f| f.integer(i64::MIN, i64::MAX).map(Case::number))
+                .map(|f| f.integer(0, i64::MAX).map(Case::number))
                 .collect::<Result<_>>()?,
             None => vec![Case::number(1)],
         };

@@ -10,6 +10,9 @@ const KEYS: &[&str] = &[
     "elapsed", "quantile", "per_op", "turn", "best", "share",
 ];
 
+/// Smallest factor of a report, and the inverse of the largest: with more a figure is no number.
+const LEAST_SCALE: f64 = 1e-30;
+
 /// Reads `report`; without one it is the first counter per second, or the time of a run that ends
 /// by itself.
 pub(super) fn report(root: &Field<'_>) -> Result<Report<String>> {
@@ -33,6 +36,9 @@ pub(super) fn report(root: &Field<'_>) -> Result<Report<String>> {
     let better = words("better", &["lower", "higher"], usize::from(better))?;
     let mean = words("mean", &["arithmetic", "harmonic", "median"], usize::from(rate))?;
     let decimals = field.get("decimals")?.map_or(Ok(2), |f| f.integer(0, 12))?;
+    if let Some(metric) = field.get("metric")?.filter(|f| f.text() == Ok("")) {
+        return Err(metric.wrong("is empty; leave it out, or give the metric a name"));
+    }
     Ok(Report {
         metric: text("metric", if rate { "throughput" } else { "value" })?,
         unit: text("unit", "")?,
@@ -98,6 +104,13 @@ fn measure(field: &Field<'_>) -> Result<Measure<String>> {
         field.get(key)?.map_or(Ok(usual), |f| f.number())
     };
     let scale = number("scale", 1.0)?;
+    if !(LEAST_SCALE..=1.0 / LEAST_SCALE).contains(&scale) {
+        let reason =
+            format!("{scale:e} is not between {LEAST_SCALE:e} and {:e}", 1.0 / LEAST_SCALE);
+        return Err(
+            Field { place: format!("{}.scale", field.place), ..field.clone() }.wrong(reason)
+        );
+    }
     let name = || -> Result<String> { Ok(what.text()?.to_owned()) };
     Ok(match kind {
         "rate" => Measure::Rate { counter: name()?, scale },

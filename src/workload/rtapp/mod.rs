@@ -98,7 +98,7 @@ impl RtApp {
             code: "rtapp-unsupported",
             reason: format!("not supported: {}", list.join("; ")),
             excerpt: String::new(),
-            remedy: "change these keys, or allow them to be left out".into(),
+            remedy: "change these keys, or leave them out: partly=True, --partly".into(),
         }
         .into())
     }

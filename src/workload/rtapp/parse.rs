@@ -90,6 +90,9 @@ fn wrong(key: &str, expected: &str, found: &Tree) -> Error {
     Error::invalid(key, format!("expected {expected}, found {}", found.kind()))
 }
 
+/// Most tasks of a file: every one is compared with the others by name.
+const MOST_TASKS: usize = 20_000;
+
 fn table<'a>(key: &str, tree: &'a Tree) -> Result<Vec<Entry<'a>>> {
     match tree {
         Tree::Table(table) => Ok(table.iter().map(|(k, v)| (k.as_str(), v)).collect()),
@@ -133,7 +136,15 @@ pub(super) fn file(tree: &Tree, path: &str) -> Result<RtApp> {
         return Err(Error::invalid("tasks", "is missing"));
     };
     let mut threads = Vec::new();
-    for (name, value) in table("tasks", tasks)? {
+    let tasks = table("tasks", tasks)?;
+    if tasks.len() > MOST_TASKS {
+        let reason = format!(
+            "{} tasks; at most {MOST_TASKS} can be, more come from their key instance",
+            tasks.len()
+        );
+        return Err(Error::invalid("tasks", reason));
+    }
+    for (name, value) in tasks {
         threads.push(reader.thread(name, value, &global)?);
     }
     reader.forks(&threads);

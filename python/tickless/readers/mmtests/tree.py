@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tickless._arrays import place, text, texts
 from tickless.errors import InputError, unknown_name
 from tickless.readers.convert import padded
 from tickless.readers.log import LogNote
@@ -83,10 +84,12 @@ def read_mmtests(
     UnknownNameError
         For one of `benchmarks` that is not there; lists the nearest.
     """
-    root = Path(directory)
+    root = place("directory", directory)
+    kernels = None if kernels is None else texts("kernels", kernels)
+    benchmarks = None if benchmarks is None else texts("benchmarks", benchmarks)
     folders, notes = find(root, kernels)
     columns = tuple(kernels or sorted({f.kernel for f in folders}, key=natural))
-    request = _Request(root, columns, machine, errors)
+    request = _Request(root, columns, text("machine", machine), errors)
     entries: dict[str, Results] = {}
     groups = _by_benchmark(folders)
     for name in benchmarks or ():
