@@ -24,7 +24,7 @@ pub trait Order: Debug {
     fn key(e: &Entity) -> i64;
     /// What the task contributes.
     fn part(e: &Entity) -> Self::Part;
-    /// Joins two disjoint sets.
+    /// Joins two sets; what is in both counts once.
     fn join(a: Self::Part, b: Self::Part) -> Self::Part;
 }
 

@@ -71,6 +71,8 @@ impl Ranks {
 #[derive(Debug)]
 struct Block<S> {
     len: usize,
+    /// Tasks have left since their whole was summed up.
+    stale: bool,
     /// Places of the columns below in the order of keys.
     ranks: Ranks,
     keys: [i64; BLOCK],
@@ -88,6 +90,7 @@ impl<S: Copy + Default + PartialEq> Block<S> {
     fn new() -> Self {
         Self {
             len: 0,
+            stale: false,
             ranks: Ranks(0),
             keys: [0; BLOCK],
             parts: [S::default(); BLOCK],
@@ -119,6 +122,7 @@ impl<S: Copy + Default + PartialEq> Block<S> {
     #[inline]
     fn remove(&mut self, rank: usize, place: usize) -> TaskId {
         self.ranks.remove(rank, place, self.len - 1);
+        self.stale = true;
         self.len -= 1;
         let last = self.len;
         self.keys[place] = self.keys[last];
@@ -127,12 +131,23 @@ impl<S: Copy + Default + PartialEq> Block<S> {
         self.ids[place]
     }
 
-    /// Returns what its tasks contribute together.
-    fn sum_up<O: Order<Part = S>>(&self) -> S {
-        let Some((&first, others)) = self.parts[..self.len].split_first() else {
-            return S::default();
-        };
-        others.iter().fold(first, |whole, &part| O::join(whole, part))
+    /// Returns what its tasks contribute together, in lanes that do not wait for each other.
+    fn sum_up<O: Order<Part = S>>(&mut self) -> S {
+        self.stale = false;
+        let mut lanes = [self.parts[0]; 4];
+        for parts in self.parts[..self.len].chunks(4) {
+            for (lane, &part) in lanes.iter_mut().zip(parts) {
+                *lane = O::join(*lane, part);
+            }
+        }
+        O::join(O::join(lanes[0], lanes[1]), O::join(lanes[2], lanes[3]))
+    }
+
+    /// Returns the first task in order whose part passes.
+    #[inline]
+    fn first_passing(&self, passes: impl Fn(S) -> bool) -> Option<TaskId> {
+        let mut places = (0..self.len).map(|rank| self.ranks.place(rank));
+        places.find(|&place| passes(self.parts[place])).map(|place| self.ids[place])
     }
 
     /// Returns the task at a rank.
@@ -189,18 +204,31 @@ impl<O: Order> Sorted<O> {
     }
 
     /// Returns the first task in order whose part passes; a whole must pass if one of its parts
-    /// does.
+    /// does, and joining a part with itself must not change it.
     #[inline]
-    pub fn first_passing(&mut self, passes: impl Fn(O::Part) -> bool) -> Option<TaskId> {
-        for (&at, whole) in self.rows.iter().zip(&mut self.wholes) {
+    pub fn first_passing(
+        &mut self,
+        tasks: &Entities,
+        passes: impl Fn(O::Part) -> bool,
+    ) -> Option<TaskId> {
+        // In a short queue the first is likely to pass, and wholes are not worth their price.
+        if passes(O::part(&tasks[self.first?])) {
+            return self.first;
+        }
+        let front = self.block(0)?.first_passing(&passes);
+        if front.is_some() {
+            return front;
+        }
+        for (&at, whole) in self.rows.iter().zip(&mut self.wholes).skip(1) {
             if passes(*whole) {
-                let block = &self.blocks[at as usize];
-                let part = |rank: usize| block.parts[block.ranks.place(rank)];
-                if let Some(rank) = (0..block.len).find(|&rank| passes(part(rank))) {
-                    return block.at(rank);
+                let block = &mut self.blocks[at as usize];
+                if block.stale {
+                    *whole = block.sum_up::<O>();
                 }
-                // Those for whom the whole passed have left.
-                *whole = block.sum_up::<O>();
+                let found = block.first_passing(&passes);
+                if found.is_some() {
+                    return found;
+                }
             }
         }
         None
@@ -346,7 +374,7 @@ mod tests {
         }
         let some = i64::MAX.wrapping_add(300);
         let passing = expected.iter().find(|&&id| !before(some, tasks[id].vruntime));
-        assert_eq!(queue.first_passing(|v| !before(some, v)), passing.copied());
+        assert_eq!(queue.first_passing(tasks, |v| !before(some, v)), passing.copied());
     }
 
     /// Inserts and removes tasks; `steps` are task numbers and deadlines.

@@ -284,7 +284,8 @@ impl<K: Kernel> Queue<K> {
         runner: Option<TaskId>,
     ) -> Option<TaskId> {
         let zero = self.zero_vruntime;
-        let best = self.waiting.first_passing(|vruntime| Self::eligible_at(zero, all, vruntime));
+        let eligible = |vruntime| Self::eligible_at(zero, all, vruntime);
+        let best = self.waiting.first_passing(tasks, eligible);
         match (runner, best) {
             (Some(r), Some(b)) if before(tasks[r].deadline, tasks[b].deadline) => runner,
             (_, Some(_)) => best,
