@@ -39,7 +39,18 @@ fn zero_bytes(number: u128) -> u128 {
 impl Ranks {
     #[inline]
     fn place(self, rank: usize) -> usize {
-        (self.0 >> (8 * rank)) as usize & 0xff
+        (self.0 >> (8 * rank)) as usize % BLOCK
+    }
+
+    /// Returns the first `len` places.
+    #[inline]
+    fn places(self, len: usize) -> impl Iterator<Item = usize> {
+        let mut rest = self.0;
+        (0..len).map(move |_| {
+            let place = rest as usize % BLOCK;
+            rest >>= 8;
+            place
+        })
     }
 
     /// Inserts a place at a rank.
@@ -146,7 +157,7 @@ impl<S: Copy + Default + PartialEq> Block<S> {
     /// Returns the first task in order whose part passes.
     #[inline]
     fn first_passing(&self, passes: impl Fn(S) -> bool) -> Option<TaskId> {
-        let mut places = (0..self.len).map(|rank| self.ranks.place(rank));
+        let mut places = self.ranks.places(self.len);
         places.find(|&place| passes(self.parts[place])).map(|place| self.ids[place])
     }
 
