@@ -222,7 +222,7 @@ impl<O: Order> Sorted<O> {
         tasks: &Entities,
         passes: impl Fn(O::Part) -> bool,
     ) -> Option<TaskId> {
-        // In a short queue the first is likely to pass, and wholes are not worth their price.
+        // In a short queue one of the first is likely to pass, and wholes do not pay.
         if passes(O::part(&tasks[self.first?])) {
             return self.first;
         }
@@ -235,6 +235,9 @@ impl<O: Order> Sorted<O> {
                 let block = &mut self.blocks[at as usize];
                 if block.stale {
                     *whole = block.sum_up::<O>();
+                    if !passes(*whole) {
+                        continue;
+                    }
                 }
                 let found = block.first_passing(&passes);
                 if found.is_some() {
