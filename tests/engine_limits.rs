@@ -206,6 +206,25 @@ fn a_hundred_thousand_tasks_on_one_cpu_share_it() {
 }
 
 #[test]
+fn one_task_takes_the_messages_of_a_hundred_thousand_others_at_once() {
+    let tasks = 100_000;
+    let mut plan = Plan { end: End::AllExit(1_000_000 * MS), ..short() };
+    let channel = plan.channel(Channel::connection());
+    let last = plan.channel(Channel::connection());
+    let send = |to| Op::Send { to: At::Number(to), reply: None };
+    let ops = [Op::Receive(At::Number(last)), Op::Repeat(tasks)];
+    let main = [&ops[..], &[Op::Receive(At::Number(channel)), Op::Next, Op::Exit]].concat();
+    let main = plan.program("main", main);
+    let post = plan.program("post", [run(1), send(channel), Op::Exit]);
+    let wake = plan.program("wake", [run(1_000_000_000), send(last), Op::Exit]);
+    add(&mut plan, main, 1);
+    add(&mut plan, post, tasks);
+    add(&mut plan, wake, 1);
+    let kernel = kernel("6.12");
+    Run::new(&cpus(2), &kernel, &plan).watched().unwrap();
+}
+
+#[test]
 fn segments_of_one_nanosecond_run() {
     let mut plan = Plan { window: MS / 10, ..short() };
     let rounds = plan.counter("rounds");

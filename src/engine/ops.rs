@@ -2,7 +2,7 @@
 
 use super::cpu::{FULL, NONE};
 use super::metrics::record;
-use super::sim::{PATIENCE, Sim, is_user};
+use super::sim::{Sim, is_user};
 use super::task::{Task, Then, Waits};
 use crate::sched::Resched;
 use crate::workload::{Amount, At, Op, Spread};
@@ -41,7 +41,7 @@ impl Sim<'_> {
     /// Carries out operations until one takes time or waits.
     pub(super) fn fetch(&mut self, c: usize, id: u32) {
         let plan = self.plan;
-        for _ in 0..PATIENCE {
+        for _ in 0..self.patience() {
             let task = &mut self.tasks[id as usize];
             let ops = &plan.programs[task.program as usize].ops;
             if task.ip as usize >= ops.len() {
@@ -226,7 +226,8 @@ impl Sim<'_> {
         let task = &mut self.tasks[id as usize];
         task.turns = if task.turned_at == now { task.turns + 1 } else { 0 };
         task.turned_at = now;
-        if task.turns > PATIENCE {
+        let turns = task.turns;
+        if turns > self.patience() {
             self.endless(id);
         }
     }

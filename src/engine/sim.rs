@@ -23,8 +23,12 @@ use crate::workload::{Op, Plan, TaskClass};
 /// Events between two looks at the watch.
 const LOOK: u64 = 4096;
 
-/// Operations a task may carry out without any time passing.
-pub(super) const PATIENCE: u32 = 100_000;
+/// Operations a task may carry out without any time passing, besides some for every other task,
+/// since it may have something from each of them.
+const PATIENCE: u32 = 100_000;
+
+/// The same for every task.
+const PATIENCE_EACH: u32 = 8;
 
 /// Keys of the random streams of a run: one per kind of source.
 const OF_RUN: u32 = 0;
@@ -334,13 +338,21 @@ impl<'a> Sim<'a> {
         ));
     }
 
+    /// Returns how many operations a task may carry out without any time passing.
+    pub(super) fn patience(&self) -> u32 {
+        PATIENCE.saturating_add(PATIENCE_EACH.saturating_mul(self.tasks.len() as u32))
+    }
+
     /// Says that a task goes on for ever without time passing.
     pub(super) fn endless(&mut self, id: u32) {
         let program = self.tasks[id as usize].program as usize;
         let name = &self.plan.programs[program].name;
         self.broken = Some(Error::invalid(
             format!("workload.programs[{name}]"),
-            format!("task {id} carried out {PATIENCE} operations without any time passing"),
+            format!(
+                "task {id} carried out {} operations without any time passing",
+                self.patience()
+            ),
         ));
     }
 }
