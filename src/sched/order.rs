@@ -19,7 +19,7 @@ pub fn earlier(a: i64, b: i64) -> i64 {
 /// What waiting tasks are sorted by and what is known about a set of them.
 pub trait Order: Debug {
     /// What a task contributes, and a set of tasks together.
-    type Part: Copy + Default + PartialEq + Debug;
+    type Part: Copy + Default + Debug;
     /// Key of the task.
     fn key(e: &Entity) -> i64;
     /// What the task contributes.

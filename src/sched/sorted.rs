@@ -3,9 +3,10 @@
 //! A tree of single tasks costs a hard guess and a cache line at every level. Here up to [`BLOCK`]
 //! tasks share a block: their keys lie side by side, so that counting the smaller ones finds the
 //! place of a new one without a guess, and a row of bytes says which comes when, so that little
-//! moves. Blocks are sorted as well: rows of limits and of what each block contributes are looked
-//! through in the same way. An equal key goes behind. A queue of a few tasks is one block; a block
-//! that runs full is halved, or continued by an empty one if the new task comes last.
+//! moves. Blocks are sorted as well, and what each contributes lies in one row, so that a search for
+//! the first that passes leaves blocks out without touching them. An equal key goes behind. A queue
+//! of a few tasks is one block; a block that runs full is halved, or continued by an empty one if
+//! the new task comes last.
 //!
 //! The key of a waiting task and what it contributes must not change.
 
@@ -97,7 +98,7 @@ fn is_before(key: i64, other: i64) -> u64 {
     key.wrapping_sub(other) as u64 >> 63
 }
 
-impl<S: Copy + Default + PartialEq> Block<S> {
+impl<S: Copy + Default> Block<S> {
     fn new() -> Self {
         Self {
             len: 0,
