@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
 import tickless
+from interrupting import interrupt
 from tickless import InvalidParameterError, ShapeError
 from tickless.errors import InvalidTypeError
 
@@ -202,17 +200,7 @@ class Stuck:
 periods = tickless.IdlePeriods([1, 2], [1, 1])
 tickless.replay(periods, [Stuck(){others}], machine="8x-SKYLAKE-UMA", progress=lambda done: None)
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as child:
-        try:
-            assert child.stdout is not None
-            child.stdout.readline()
-            time.sleep(0.2)  # now it is stuck
-            child.send_signal(signal.SIGINT)
-            _, said = child.communicate(timeout=10)
-        finally:
-            child.kill()
+    _, said = interrupt(code, after=0.2)  # it is stuck by then
     assert "KeyboardInterrupt" in said
     assert "raised by select of a governor in period 0" in said
 

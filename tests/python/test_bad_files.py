@@ -9,14 +9,11 @@ import io
 import json
 import os
 import pickle
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
 import tickless
+from interrupting import interrupt
 from tickless import InputError
 from tickless.cli import main
 from tickless.errors import InvalidTypeError
@@ -122,17 +119,7 @@ def test_ctrl_c_stops_the_wait_for_a_pipes_writer(tmp_path):
     code = (
         f"import tickless; print('go', flush=True); tickless.read_trace({str(tmp_path / 'pipe')!r})"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as child:
-        try:
-            assert child.stdout is not None
-            child.stdout.readline()
-            time.sleep(0.5)  # now it waits in open()
-            child.send_signal(signal.SIGINT)
-            _, said = child.communicate(timeout=10)
-        finally:
-            child.kill()
+    _, said = interrupt(code, after=0.5)  # it waits in open() by then
     assert "KeyboardInterrupt" in said
 
 
