@@ -154,7 +154,7 @@ impl Tree {
     }
 
     /// Hangs a new node below its parent and restores the balance.
-    #[inline]
+    #[inline(never)]
     fn link(&mut self, nodes: &mut [Entity], id: u32, parent: u32, side: usize) {
         let node = at_mut(nodes, id);
         node.parent = parent;
@@ -181,6 +181,7 @@ impl Tree {
     }
 
     /// Repairs a red node below a red parent.
+    #[inline]
     fn repair_red(&mut self, nodes: &mut [Entity], mut node: u32, mut parent: u32) {
         loop {
             // A red node is never the root, so the grandparent exists.
@@ -210,7 +211,7 @@ impl Tree {
     ///
     /// Which of the two cases it is cannot be guessed, so that both take the same path: with one
     /// rotation, what a second would move is put where it is.
-    #[inline]
+    #[inline(never)]
     fn restructure(
         &mut self,
         nodes: &mut [Entity],
@@ -329,6 +330,7 @@ impl Tree {
     }
 
     /// Removes a node with two children: its successor takes its place and colour.
+    #[inline]
     fn remove_inner(&mut self, nodes: &mut [Entity], victim: u32) {
         let Entity { child: [left, right], parent, red, .. } = *at(nodes, victim);
         let heir = extreme(nodes, right, LEFT);
@@ -361,6 +363,7 @@ impl Tree {
     }
 
     /// Repairs a missing black node: the empty place below `parent` is one black short.
+    #[inline]
     fn repair_black(&mut self, nodes: &mut [Entity], mut parent: u32) {
         let mut short = NIL;
         loop {
