@@ -10,12 +10,14 @@ import operator
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tickless.errors import InvalidParameterError, InvalidTypeError, ShapeError
+
+T = TypeVar("T")
 
 
 def integers(name: str, value: Any, dtype: Any = np.int64) -> NDArray[Any] | int:
@@ -162,6 +164,23 @@ def text(name: str, value: Any) -> str:
     except UnicodeEncodeError:
         raise InvalidParameterError(f"{name}: {value!a} cannot be written as UTF-8") from None
     return value
+
+
+def named(name: str, value: Any, kind: type[T], expected: str) -> T | str:
+    """Return ``value``, an object of `kind` or a text that names one; `expected` says so.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything else.
+    InvalidParameterError
+        As `text`.
+    """
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, str):
+        raise InvalidTypeError(f"{name}: expected {expected}, found {type(value).__name__}")
+    return text(name, value)
 
 
 def texts(name: str, values: Any) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tickless import _core
-from tickless._arrays import flag, integer, real, text
+from tickless._arrays import flag, integer, named, real, text
 from tickless._foreign import as_core
 from tickless._progress import Progress
 from tickless._random import entropy, seed_sequence
-from tickless.errors import InvalidParameterError, InvalidTypeError, unknown_name
+from tickless.errors import InvalidParameterError, unknown_name
 from tickless.kernel import Kernel
 from tickless.machine import Machine
 from tickless.recording import Recording
@@ -275,14 +275,8 @@ def _kernels(kernels: Any) -> list[Kernel]:
 
 
 def _kernel(kernel: Any) -> Kernel:
-    if isinstance(kernel, Kernel):
-        return kernel
-    if not isinstance(kernel, str):
-        kind = type(kernel).__name__
-        raise InvalidTypeError(
-            f"kernels: expected names (tickless.kernels()) or Kernels, found {kind}"
-        )
-    return Kernel(text("kernels", kernel))
+    given = named("kernels", kernel, Kernel, "names (tickless.kernels()) or Kernels")
+    return Kernel(given) if isinstance(given, str) else given
 
 
 def _several(values: Any, *single: type) -> list[Any]:

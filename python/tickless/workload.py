@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tickless import _core, _html
-from tickless._arrays import changed, flag, real, text
+from tickless._arrays import changed, flag, named, real, text
 from tickless.errors import InvalidTypeError, UnknownNameError
 from tickless.machine import Machine
 from tickless.results import Metric
@@ -523,28 +523,18 @@ _HEAD = ("parameter", "value", "unit", "what it is", "source")
 
 def as_machine(machine: Any) -> Machine:
     """Return a machine given by object or name, ``"this"`` for the running one."""
-    if isinstance(machine, Machine):
-        return machine
-    if not isinstance(machine, str):
-        kind = type(machine).__name__
-        raise InvalidTypeError(
-            f'machine: expected a name (tickless.machines()), "this" or a Machine, found {kind}'
-        )
-    if text("machine", machine) == "this":
-        return Machine.this()
-    return Machine(machine)
+    expected = 'a name (tickless.machines()), "this" or a Machine'
+    given = named("machine", machine, Machine, expected)
+    if not isinstance(given, str):
+        return given
+    return Machine.this() if given == "this" else Machine(given)
 
 
 def as_workload(workload: Any) -> Workload:
     """Return a workload given by object or name."""
-    if isinstance(workload, Workload):
-        return workload
-    if not isinstance(workload, str):
-        kind = type(workload).__name__
-        raise InvalidTypeError(
-            f"workload: expected a name (tickless.workloads()) or a Workload, found {kind}"
-        )
-    return Workload(workload)
+    expected = "a name (tickless.workloads()) or a Workload"
+    given = named("workload", workload, Workload, expected)
+    return Workload(given) if isinstance(given, str) else given
 
 
 def as_label(case: Any) -> str:

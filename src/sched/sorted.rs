@@ -250,7 +250,8 @@ impl<O: Order> Sorted<O> {
     }
 
     /// Calls `visit` for every task in order.
-    pub fn for_each(&self, mut visit: impl FnMut(TaskId)) {
+    #[cfg(test)]
+    fn for_each(&self, mut visit: impl FnMut(TaskId)) {
         for &at in &self.rows {
             let block = &self.blocks[at as usize];
             (0..block.len).filter_map(|rank| block.at(rank)).for_each(&mut visit);

@@ -94,30 +94,6 @@ impl Tree {
         some(tasks[id].child[RIGHT])
     }
 
-    /// Returns the next entity in order.
-    pub fn successor(tasks: &Entities, id: TaskId) -> Option<TaskId> {
-        let id = id.link();
-        let nodes = tasks.nodes();
-        let right = at(nodes, id).child[RIGHT];
-        if right != NIL {
-            return some(extreme(nodes, right, LEFT));
-        }
-        let (mut below, mut above) = (id, at(nodes, id).parent);
-        while above != NIL && at(nodes, above).child[RIGHT] == below {
-            (below, above) = (above, at(nodes, above).parent);
-        }
-        some(above)
-    }
-
-    /// Calls `visit` for every entity in order.
-    pub fn for_each(&self, tasks: &Entities, mut visit: impl FnMut(TaskId)) {
-        let mut next = self.leftmost();
-        while let Some(id) = next {
-            visit(id);
-            next = Self::successor(tasks, id);
-        }
-    }
-
     /// Inserts an entity that is in no tree; an equal key stays to its left.
     #[inline]
     pub fn insert(&mut self, tasks: &mut Entities, id: TaskId) {
@@ -429,6 +405,15 @@ mod tests {
         heights.0 + usize::from(!e.red)
     }
 
+    fn in_order(tasks: &Entities, link: u32, visit: &mut impl FnMut(TaskId)) {
+        if let Some(id) = some(link) {
+            let [left, right] = tasks[id].child;
+            in_order(tasks, left, visit);
+            visit(id);
+            in_order(tasks, right, visit);
+        }
+    }
+
     /// A small generator, so that the sequence is the same everywhere.
     fn next(state: &mut u64) -> u64 {
         *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -458,7 +443,7 @@ mod tests {
             }
             assert!(tree.root == NIL || !at(tasks.nodes(), tree.root).red);
             let mut seen = vec![];
-            tree.for_each(&tasks, |id| seen.push(id));
+            in_order(&tasks, tree.root, &mut |id| seen.push(id));
             assert_eq!(seen.len(), inside.iter().filter(|&&i| i).count());
             assert!(seen.windows(2).all(|w| !before(tasks[w[1]].vruntime, tasks[w[0]].vruntime)));
         }
@@ -472,7 +457,7 @@ mod tests {
             tree.insert(&mut tasks, TaskId(i));
         }
         let mut seen = vec![];
-        tree.for_each(&tasks, |id| seen.push(id.0));
+        in_order(&tasks, tree.root, &mut |id| seen.push(id.0));
         assert_eq!(seen, [4, 2, 7, 0, 8, 1]);
     }
 }

@@ -200,7 +200,7 @@ class Stuck:
 periods = tickless.IdlePeriods([1, 2], [1, 1])
 tickless.replay(periods, [Stuck(){others}], machine="8x-SKYLAKE-UMA", progress=lambda done: None)
 """
-    _, said = interrupt(code, after=0.2)  # it is stuck by then
+    _, said, _ = interrupt(code, after=0.2)  # it is stuck by then
     assert "KeyboardInterrupt" in said
     assert "raised by select of a governor in period 0" in said
 

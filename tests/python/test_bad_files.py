@@ -119,7 +119,7 @@ def test_ctrl_c_stops_the_wait_for_a_pipes_writer(tmp_path):
     code = (
         f"import tickless; print('go', flush=True); tickless.read_trace({str(tmp_path / 'pipe')!r})"
     )
-    _, said = interrupt(code, after=0.5)  # it waits in open() by then
+    _, said, _ = interrupt(code, after=0.5)  # it waits in open() by then
     assert "KeyboardInterrupt" in said
 
 

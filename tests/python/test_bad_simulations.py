@@ -223,17 +223,18 @@ SLOW = {
 
 
 @pytest.mark.parametrize("name", SLOW)
-def test_ctrl_c_stops_a_simulation(name):
+def test_ctrl_c_stops_a_simulation_at_once(name):
     code = f"""
-import tickless
+import time, tickless
 try:
     print("go", flush=True)
     tickless.simulate({MACHINE!r}, {SLOW[name]})
 except KeyboardInterrupt:
-    print("interrupted")
+    print(time.monotonic(), flush=True)
 """
-    out, said = interrupt(code, after=1.5)  # it computes by then
-    assert out == "interrupted\n", said
+    out, said, sent = interrupt(code, after=1.5, within=20)  # it computes by then
+    assert out, said
+    assert float(out) - sent < 2  # ten times what is promised: the machine may be busy
 
 
 def test_ctrl_c_stops_a_governor_that_never_answers():
@@ -247,6 +248,6 @@ class Stuck:
 kernel = tickless.Kernel("6.12").replace(governor=Stuck())
 tickless.simulate({MACHINE!r}, kernel, "tbench", cases=[1], repeats=3, duration_s=1)
 """
-    out, said = interrupt(code, after=0.2)  # it is stuck by then
+    out, said, _ = interrupt(code, after=0.2, within=20)  # it is stuck by then
     assert "KeyboardInterrupt" in said
     assert not out, "nobody is asked again"
